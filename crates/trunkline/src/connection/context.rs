@@ -1,0 +1,274 @@
+//! [`CallContext`]: what travels with every call.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use super::handler::{Handler, SharedHandler};
+use crate::protocol::RawJson;
+
+/// What travels with a call: deadlines, `_meta`, where progress and log messages go, who answers the server's
+/// questions, and a way to cancel. Empty by default and cheap to clone.
+///
+/// ```
+/// use std::time::Duration;
+/// use trunkline::CallContext;
+///
+/// let cx = CallContext::new()
+///     .with_timeout(Duration::from_secs(5))
+///     .on_progress(|progress| eprintln!("{} of {:?}", progress.progress, progress.total));
+/// assert_eq!(cx.timeout(), Some(Duration::from_secs(5)));
+/// ```
+#[derive(Clone, Default)]
+pub struct CallContext(Option<Arc<Parts>>);
+
+type Sink<T> = Arc<dyn Fn(&T) + Send + Sync>;
+
+#[derive(Clone, Default)]
+struct Parts {
+    timeout: Option<Duration>,
+    max_timeout: Option<Duration>,
+    meta: Option<RawJson>,
+    progress: Option<Sink<Progress>>,
+    log: Option<Sink<LogMessage>>,
+    handler: Option<SharedHandler>,
+    client_capabilities: Option<RawJson>,
+    cancellation: Option<Cancellation>,
+}
+
+/// One report of a running call (MCP specification, `notifications/progress`).
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// How far the work is, in the server's own unit. Usually grows, but servers are not reliable there.
+    pub progress: f64,
+    /// The end of the scale, where known.
+    pub total: Option<f64>,
+    /// What is being done, for people.
+    pub message: Option<String>,
+}
+
+impl Progress {
+    /// A report of `progress` out of `total`.
+    pub fn new(progress: f64, total: Option<f64>, message: Option<String>) -> Self {
+        Self { progress, total, message }
+    }
+}
+
+/// A log message of a server (MCP specification, `notifications/message`).
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct LogMessage {
+    /// `debug` … `emergency`, or whatever word the server used.
+    pub level: String,
+    /// The server's name for the part that speaks.
+    pub logger: Option<String>,
+    /// Any JSON; usually text.
+    pub data: RawJson,
+}
+
+impl LogMessage {
+    /// A message of `level` that says `text`.
+    pub fn new(level: impl Into<String>, text: &str) -> Self {
+        Self { level: level.into(), logger: None, data: serde_json::Value::from(text).into() }
+    }
+
+    /// The message as text; JSON where it isn't text.
+    pub fn text(&self) -> String {
+        self.data.as_text().unwrap_or_else(|| self.data.to_string())
+    }
+}
+
+impl CallContext {
+    /// An empty context: the defaults of the client apply.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn edit(mut self, f: impl FnOnce(&mut Parts)) -> Self {
+        f(Arc::make_mut(self.0.get_or_insert_default()));
+        self
+    }
+
+    fn parts(&self) -> Option<&Parts> {
+        self.0.as_deref()
+    }
+
+    /// How long to wait for the answer. Progress starts the wait anew, up to the hard cap.
+    #[must_use]
+    pub fn with_timeout(self, timeout: Duration) -> Self {
+        self.edit(|parts| parts.timeout = Some(timeout))
+    }
+
+    /// The hard cap: how long the call may take whatever progress it reports.
+    #[must_use]
+    pub fn with_max_timeout(self, max_timeout: Duration) -> Self {
+        self.edit(|parts| parts.max_timeout = Some(max_timeout))
+    }
+
+    /// Members for the request's `_meta` object.
+    #[must_use]
+    pub fn with_meta(self, meta: RawJson) -> Self {
+        self.edit(|parts| parts.meta = Some(meta))
+    }
+
+    /// Calls `sink` for each progress report, on the task that reads from the server: be quick.
+    #[must_use]
+    pub fn on_progress(self, sink: impl Fn(&Progress) + Send + Sync + 'static) -> Self {
+        self.edit(|parts| parts.progress = Some(Arc::new(sink)))
+    }
+
+    /// Calls `sink` for each log message that belongs to this call.
+    #[must_use]
+    pub fn on_log(self, sink: impl Fn(&LogMessage) + Send + Sync + 'static) -> Self {
+        self.edit(|parts| parts.log = Some(Arc::new(sink)))
+    }
+
+    /// Who answers what the server asks while this call runs.
+    #[must_use]
+    pub fn with_handler(self, handler: impl Handler) -> Self {
+        self.with_shared_handler(SharedHandler::new(handler))
+    }
+
+    pub(crate) fn with_shared_handler(self, handler: SharedHandler) -> Self {
+        self.edit(|parts| parts.handler = Some(handler))
+    }
+
+    /// The capabilities of whoever is behind this call, for relays.
+    #[must_use]
+    pub fn with_client_capabilities(self, capabilities: RawJson) -> Self {
+        self.edit(|parts| parts.client_capabilities = Some(capabilities))
+    }
+
+    /// Ends the call early when `cancellation` fires. Dropping the future does the same.
+    #[must_use]
+    pub fn with_cancellation(self, cancellation: Cancellation) -> Self {
+        self.edit(|parts| parts.cancellation = Some(cancellation))
+    }
+
+    /// The timeout of this call, where one was given.
+    pub fn timeout(&self) -> Option<Duration> {
+        self.parts()?.timeout
+    }
+
+    /// The hard cap of this call, where one was given.
+    pub fn max_timeout(&self) -> Option<Duration> {
+        self.parts()?.max_timeout
+    }
+
+    /// The members for `_meta`.
+    pub fn meta(&self) -> Option<&RawJson> {
+        self.parts()?.meta.as_ref()
+    }
+
+    /// Whether anybody listens to progress.
+    pub fn wants_progress(&self) -> bool {
+        self.parts().is_some_and(|parts| parts.progress.is_some())
+    }
+
+    /// Reports progress to whoever made this call.
+    pub fn report_progress(&self, progress: &Progress) {
+        if let Some(sink) = self.parts().and_then(|parts| parts.progress.as_ref()) {
+            sink(progress);
+        }
+    }
+
+    /// Sends a log message to whoever made this call.
+    pub fn log(&self, message: &LogMessage) {
+        if let Some(sink) = self.parts().and_then(|parts| parts.log.as_ref()) {
+            sink(message);
+        }
+    }
+
+    /// Who answers the server's questions during this call.
+    pub fn handler(&self) -> Option<&SharedHandler> {
+        self.parts()?.handler.as_ref()
+    }
+
+    /// The forwarded capabilities.
+    pub fn client_capabilities(&self) -> Option<&RawJson> {
+        self.parts()?.client_capabilities.as_ref()
+    }
+
+    /// What can cancel this call.
+    pub fn cancellation(&self) -> Option<&Cancellation> {
+        self.parts()?.cancellation.as_ref()
+    }
+}
+
+impl fmt::Debug for CallContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("CallContext");
+        if let Some(parts) = self.parts() {
+            out.field("timeout", &parts.timeout).field("max_timeout", &parts.max_timeout);
+        }
+        out.finish_non_exhaustive()
+    }
+}
+
+/// A switch that ends calls early; clones share it.
+#[derive(Clone, Default)]
+pub struct Cancellation(Arc<(AtomicBool, Notify)>);
+
+impl Cancellation {
+    /// A switch that is off.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Ends every call that carries this switch.
+    pub fn cancel(&self) {
+        self.0.0.store(true, Ordering::SeqCst);
+        self.0.1.notify_waiters();
+    }
+
+    /// Whether it was fired.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.0.load(Ordering::SeqCst)
+    }
+
+    /// Waits until it fires.
+    pub async fn cancelled(&self) {
+        let mut notified = std::pin::pin!(self.0.1.notified());
+        notified.as_mut().enable();
+        if !self.is_cancelled() {
+            notified.await;
+        }
+    }
+}
+
+impl fmt::Debug for Cancellation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Cancellation").field(&self.is_cancelled()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_cancellation_is_seen_before_and_after_it_fires() {
+        let early = Cancellation::new();
+        early.cancel();
+        early.cancelled().await;
+        let late = Cancellation::new();
+        let waiter = tokio::spawn({
+            let late = late.clone();
+            async move { late.cancelled().await }
+        });
+        tokio::task::yield_now().await;
+        late.cancel();
+        waiter.await.unwrap();
+    }
+
+    #[test]
+    fn clones_of_a_context_do_not_share_changes() {
+        let base = CallContext::new().with_timeout(Duration::from_secs(1));
+        let other = base.clone().with_timeout(Duration::from_secs(2));
+        assert_eq!((base.timeout(), other.timeout()), (Some(Duration::from_secs(1)), Some(Duration::from_secs(2))));
+    }
+}

@@ -1,0 +1,114 @@
+//! What happens on a server's side between calls, as a stream that never makes the reader wait.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use tokio::sync::broadcast;
+use tokio::sync::broadcast::error::RecvError;
+
+use super::context::LogMessage;
+
+/// Something that happened, and on which server.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Event {
+    /// The server's label; empty for a connection that has none.
+    pub server: String,
+    /// What happened.
+    pub kind: EventKind,
+}
+
+/// What happened.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum EventKind {
+    /// The server is being started.
+    Starting,
+    /// The handshake is done.
+    Ready,
+    /// It could not be started, or its connection ended; why.
+    Failed(crate::Error),
+    /// It was closed from this side.
+    Closed,
+    /// Its tools are not what they were.
+    ToolsChanged,
+    /// Its resources are not what they were.
+    ResourcesChanged,
+    /// Its prompts are not what they were.
+    PromptsChanged,
+    /// A subscribed resource changed.
+    ResourceUpdated {
+        /// Which.
+        uri: String,
+    },
+    /// It logged something.
+    Log(LogMessage),
+    /// It wrote a line on its standard error.
+    Stderr(String),
+    /// It does something odd that was put up with.
+    Warning(String),
+    /// So many events were lost since the listener was too slow.
+    Lagged(u64),
+}
+
+/// A stream of [`Event`]s.
+#[derive(Debug)]
+pub struct Events(Option<broadcast::Receiver<Event>>);
+
+impl Events {
+    /// A stream on which nothing ever happens.
+    pub fn none() -> Self {
+        Self(None)
+    }
+
+    /// The next event; `None` once the connection is gone for good. Waits for ever where nothing happens.
+    pub async fn next(&mut self) -> Option<Event> {
+        match self.0.as_mut() {
+            None => std::future::pending().await,
+            Some(receiver) => match receiver.recv().await {
+                Ok(event) => Some(event),
+                Err(RecvError::Lagged(lost)) => Some(Event { server: String::new(), kind: EventKind::Lagged(lost) }),
+                Err(RecvError::Closed) => None,
+            },
+        }
+    }
+}
+
+/// Where events are handed out. A hub can have parents, which hear everything it says.
+#[derive(Debug)]
+pub(crate) struct Hub {
+    server: String,
+    sender: broadcast::Sender<Event>,
+    parents: Mutex<Vec<Weak<Hub>>>,
+}
+
+impl Hub {
+    pub(crate) fn new(server: &str) -> Arc<Self> {
+        let (sender, _) = broadcast::channel(1024);
+        Arc::new(Self { server: server.to_owned(), sender, parents: Mutex::default() })
+    }
+
+    pub(crate) fn emit(&self, kind: EventKind) {
+        self.pass(&Event { server: self.server.clone(), kind });
+    }
+
+    /// Hands an event on as it is.
+    pub(crate) fn pass(&self, event: &Event) {
+        let _ = self.sender.send(event.clone()); // nobody listening is fine
+        let parents = self.parents.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for parent in parents.iter().filter_map(Weak::upgrade) {
+            parent.pass(event);
+        }
+    }
+
+    pub(crate) fn listen(&self) -> Events {
+        Events(Some(self.sender.subscribe()))
+    }
+
+    pub(crate) fn add_parent(&self, parent: &Arc<Hub>) {
+        let mut parents = self.parents.lock().unwrap_or_else(PoisonError::into_inner);
+        parents.retain(|known| known.strong_count() > 0);
+        if !parents.iter().any(|known| std::ptr::eq(known.as_ptr(), Arc::as_ptr(parent))) {
+            parents.push(Arc::downgrade(parent));
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Every bound of the lower layers, by name, so that users can move them and tests can shrink them.
+
+use std::time::Duration;
+
+/// The bounds of the lower layers. The deadlines of calls belong to the client, not here.
+///
+/// ```
+/// use trunkline::Limits;
+///
+/// let limits = Limits { max_message: 64 << 20, ..Limits::default() };
+/// assert_eq!(limits.max_pages, 1000);
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limits {
+    /// The largest message from a server, in bytes. A larger one ends the connection. 32 MiB.
+    pub max_message: usize,
+    /// How much may wait to be written to a server that doesn't read, in bytes. 64 MiB.
+    pub max_unsent: usize,
+    /// How much of a server's standard error is kept, in bytes. 64 KiB.
+    pub stderr_tail: usize,
+    /// How many pages a list may have. 1000.
+    pub max_pages: usize,
+    /// How many entries a list may have. 100,000.
+    pub max_items: usize,
+    /// How long a server may take to end after its standard input is closed, before SIGTERM. 2 s.
+    pub exit_grace: Duration,
+    /// How long it may take after SIGTERM, before SIGKILL. 2 s.
+    pub term_grace: Duration,
+    /// How many servers may be starting at once. 32.
+    pub start_permits: usize,
+    /// How long a starting server holds its start permit at most, so that silent ones never block others. 1 s.
+    pub permit_hold: Duration,
+    /// How long a list over many servers waits for the rest after the last one settled. 3 s.
+    pub settle: Duration,
+    /// The longest pause before a server that failed is tried again by a list over many servers. 30 s.
+    pub max_backoff: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_message: 32 << 20,
+            max_unsent: 64 << 20,
+            stderr_tail: 64 << 10,
+            max_pages: 1000,
+            max_items: 100_000,
+            exit_grace: Duration::from_secs(2),
+            term_grace: Duration::from_secs(2),
+            start_permits: 32,
+            permit_hold: Duration::from_secs(1),
+            settle: Duration::from_secs(3),
+            max_backoff: Duration::from_secs(30),
+        }
+    }
+}

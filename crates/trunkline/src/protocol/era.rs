@@ -1,0 +1,11 @@
+//! The revisions of the protocol that this crate speaks.
+
+/// The revisions that start with `initialize`, newest first.
+pub(crate) const HANDSHAKE_REVISIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+
+/// The revision to ask for.
+pub(crate) const NEWEST_HANDSHAKE: &str = HANDSHAKE_REVISIONS[0];
+
+pub(crate) fn speaks(revision: &str) -> bool {
+    HANDSHAKE_REVISIONS.contains(&revision)
+}

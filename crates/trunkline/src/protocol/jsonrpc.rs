@@ -1,0 +1,381 @@
+//! The JSON-RPC envelope: written from parts, and split by one validating pass that leaves `params`,
+//! `result` and `error` as the bytes they are. Knows no MCP method.
+
+use std::ops::Range;
+
+use bytes::{Bytes, BytesMut};
+
+use super::raw::{RawJson, quote};
+use super::scan::{self, Fault, FaultKind};
+
+/// The codes this crate answers with.
+pub(crate) const METHOD_NOT_FOUND: i64 = -32601;
+pub(crate) const INVALID_PARAMS: i64 = -32602;
+pub(crate) const INTERNAL_ERROR: i64 = -32603;
+
+/// A message as it was split, everything inside still raw.
+#[derive(Debug)]
+pub(crate) enum Message {
+    /// The answer to the request with this id.
+    Response { id: u64, id_was_text: bool, outcome: Outcome, no_version: bool },
+    /// An answer that names no request of ours: id `null`, absent, or not one that we give out.
+    Stray { id: Option<RawJson>, outcome: Outcome },
+    /// The peer asks; the id goes back exactly as it came.
+    Request { id: RawJson, method: String, params: Option<RawJson> },
+    /// The peer tells.
+    Notification { method: String, params: Option<RawJson> },
+}
+
+/// What an answer says.
+#[derive(Debug, Clone)]
+pub(crate) enum Outcome {
+    Result(RawJson),
+    Error(RpcError),
+    /// Neither a result nor an error, or both: the snippet shows it.
+    Malformed(String),
+}
+
+/// A JSON-RPC error object, read leniently.
+#[derive(Debug, Clone)]
+pub(crate) struct RpcError {
+    pub(crate) code: i64,
+    pub(crate) message: String,
+    pub(crate) data: Option<RawJson>,
+}
+
+/// A line that couldn't be read as messages.
+#[derive(Debug)]
+pub(crate) enum Unreadable {
+    /// No JSON object or array: a banner or a log line.
+    Noise,
+    /// JSON, but no JSON-RPC.
+    NotRpc,
+    /// Meant as a message and broken; the id is what could be made out.
+    Broken { id: Option<u64>, why: &'static str },
+}
+
+#[derive(Default)]
+struct Parts {
+    version: bool,
+    id: Option<Range<usize>>,
+    method: Option<Range<usize>>,
+    params: Option<Range<usize>>,
+    result: Option<Range<usize>>,
+    error: Option<Range<usize>>,
+}
+
+/// Splits a line into its messages: one, or several from a batch array. `repaired` tells whether single
+/// characters had to be replaced.
+pub(crate) fn split(line: Bytes, each: &mut dyn FnMut(Result<Message, Unreadable>)) -> bool {
+    let (line, repaired) = match std::str::from_utf8(&line) {
+        Ok(_) => (line, false),
+        Err(_) => (Bytes::from(scan::repair(&line)), true),
+    };
+    let start = scan::blank(&line, 0);
+    match line.get(start) {
+        Some(b'{') => match object(&line) {
+            Ok(parts) => each(classify(&line, parts)),
+            Err(Fault { kind: FaultKind::Surrogate, .. }) if !repaired => {
+                split(Bytes::from(scan::repair(&line)), each);
+                return true;
+            }
+            Err(fault) => each(Err(broken(&line, fault))),
+        },
+        Some(b'[') if scan::whole(&line).is_ok() => {
+            for item in scan::Items::new(&line) {
+                let item = line.slice(item);
+                match item.first() {
+                    Some(b'{') => split(item, each),
+                    _ => {
+                        each(Err(Unreadable::NotRpc));
+                        false
+                    }
+                };
+            }
+        }
+        _ => each(Err(Unreadable::Noise)),
+    }
+    repaired
+}
+
+/// Validates the object and notes where its members are.
+fn object(text: &[u8]) -> Result<Parts, Fault> {
+    let mut parts = Parts::default();
+    let mut at = scan::blank(text, scan::blank(text, 0) + 1);
+    let syntax = |at| Fault { kind: FaultKind::Syntax, at };
+    if text.get(at) == Some(&b'}') {
+        return finish(text, at + 1).map(|()| parts);
+    }
+    loop {
+        if text.get(at) != Some(&b'"') {
+            return Err(syntax(at));
+        }
+        let key_end = scan::value(text, at)?;
+        let colon = scan::blank(text, key_end);
+        if text.get(colon) != Some(&b':') {
+            return Err(syntax(colon));
+        }
+        let start = scan::blank(text, colon + 1);
+        let end = scan::value(text, start)?;
+        parts.note(&text[at + 1..key_end - 1], start..end, text);
+        at = scan::blank(text, end);
+        match text.get(at) {
+            Some(b',') => at = scan::blank(text, at + 1),
+            Some(b'}') => return finish(text, at + 1).map(|()| parts),
+            _ => return Err(syntax(at)),
+        }
+    }
+}
+
+fn finish(text: &[u8], at: usize) -> Result<(), Fault> {
+    let end = scan::blank(text, at);
+    if end == text.len() { Ok(()) } else { Err(Fault { kind: FaultKind::Syntax, at: end }) }
+}
+
+impl Parts {
+    fn note(&mut self, key: &[u8], value: Range<usize>, text: &[u8]) {
+        match key {
+            b"jsonrpc" => self.version = &text[value] == b"\"2.0\"",
+            b"id" => self.id = Some(value),
+            b"method" => self.method = Some(value),
+            b"params" => self.params = Some(value),
+            b"result" => self.result = Some(value),
+            b"error" => self.error = Some(value),
+            _ => {}
+        }
+    }
+}
+
+fn classify(line: &Bytes, parts: Parts) -> Result<Message, Unreadable> {
+    let raw = |range: Range<usize>| RawJson::trusted(line.slice(range));
+    let id = parts.id.map(raw).filter(|id| !id.is_null());
+    if let Some(method) = parts.method.map(raw) {
+        let Some(method) = method.as_text() else {
+            return Err(Unreadable::NotRpc);
+        };
+        let params = parts.params.map(raw).filter(|params| !params.is_null());
+        return Ok(match id {
+            Some(id) => Message::Request { id, method, params },
+            None => Message::Notification { method, params },
+        });
+    }
+    let error = parts.error.map(raw).filter(|error| !error.is_null());
+    if parts.result.is_none() && error.is_none() && id.is_none() {
+        return Err(Unreadable::NotRpc);
+    }
+    let outcome = match (parts.result.map(raw), error) {
+        (Some(result), None) => Outcome::Result(result),
+        (None, Some(error)) => Outcome::Error(RpcError::read(&error)),
+        _ => Outcome::Malformed(snippet(line)),
+    };
+    match id.as_ref().and_then(own_id) {
+        Some((id, id_was_text)) => Ok(Message::Response { id, id_was_text, outcome, no_version: !parts.version }),
+        None => Ok(Message::Stray { id, outcome }),
+    }
+}
+
+/// Our ids are integers. A peer that writes one as the very same digits in quotes is understood.
+fn own_id(id: &RawJson) -> Option<(u64, bool)> {
+    let text = id.as_bytes();
+    let quoted = text.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\""));
+    let digits = quoted.unwrap_or(text);
+    let canonical = digits == b"0" || !digits.starts_with(b"0");
+    let number = std::str::from_utf8(digits).ok().filter(|_| canonical)?;
+    number.bytes().all(|byte| byte.is_ascii_digit()).then(|| number.parse().ok()).flatten().map(|id| (id, quoted.is_some()))
+}
+
+impl RpcError {
+    fn read(error: &RawJson) -> Self {
+        let code = error.get("code").and_then(|code| code.decode().ok());
+        let message = error.get("message").map(|message| message.as_text().unwrap_or_else(|| message.to_string()));
+        Self {
+            code: code.unwrap_or(INTERNAL_ERROR),
+            message: message.or_else(|| error.as_text()).unwrap_or_else(|| error.to_string()),
+            data: error.field("data"),
+        }
+    }
+}
+
+fn broken(line: &[u8], fault: Fault) -> Unreadable {
+    let id = scan::Members::new(line)
+        .filter(|member| &line[member.key.clone()] == b"id")
+        .last()
+        .map(|member| RawJson::trusted(Bytes::copy_from_slice(&line[member.value])))
+        .and_then(|id| own_id(&id));
+    let looks_like_rpc = memchr::memmem::find(line, b"\"jsonrpc\"").is_some() || id.is_some();
+    match fault.kind {
+        _ if !looks_like_rpc => Unreadable::Noise,
+        FaultKind::Depth => Unreadable::Broken { id: id.map(|id| id.0), why: "nested too deep" },
+        _ => Unreadable::Broken { id: id.map(|id| id.0), why: "not valid JSON" },
+    }
+}
+
+/// The start of a text, safe to show: controls escaped, at most 200 characters.
+pub(crate) fn snippet(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&text[..text.len().min(1000)]);
+    let mut out = String::new();
+    for c in text.chars().take(200) {
+        if c.is_control() { out.extend(c.escape_default()) } else { out.push(c) }
+    }
+    out
+}
+
+/// A request as one line, newline included.
+pub(crate) fn request(id: u64, method: &str, params: Option<&RawJson>) -> Bytes {
+    let mut out = BytesMut::with_capacity(80 + method.len() + params.map_or(0, |params| params.as_bytes().len()));
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    out.extend_from_slice(id.to_string().as_bytes());
+    method_and_params(&mut out, method, params);
+    out.freeze()
+}
+
+/// A notification as one line, newline included.
+pub(crate) fn notification(method: &str, params: Option<&RawJson>) -> Bytes {
+    let mut out = BytesMut::new();
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\"");
+    method_and_params(&mut out, method, params);
+    out.freeze()
+}
+
+fn method_and_params(out: &mut BytesMut, method: &str, params: Option<&RawJson>) {
+    out.extend_from_slice(b",\"method\":");
+    out.extend_from_slice(&quote(method));
+    if let Some(params) = params {
+        out.extend_from_slice(b",\"params\":");
+        push_on_one_line(out, params);
+    }
+    out.extend_from_slice(b"}\n");
+}
+
+/// A result as one line, newline included.
+pub(crate) fn result(id: &RawJson, result: &RawJson) -> Bytes {
+    let mut out = BytesMut::with_capacity(48 + result.as_bytes().len());
+    reply_start(&mut out, id);
+    out.extend_from_slice(b",\"result\":");
+    push_on_one_line(&mut out, result);
+    out.extend_from_slice(b"}\n");
+    out.freeze()
+}
+
+/// An error as one line, newline included.
+pub(crate) fn error(id: &RawJson, code: i64, message: &str, data: Option<&RawJson>) -> Bytes {
+    let mut out = BytesMut::new();
+    reply_start(&mut out, id);
+    out.extend_from_slice(format!(",\"error\":{{\"code\":{code},\"message\":").as_bytes());
+    out.extend_from_slice(&quote(message));
+    if let Some(data) = data {
+        out.extend_from_slice(b",\"data\":");
+        push_on_one_line(&mut out, data);
+    }
+    out.extend_from_slice(b"}}\n");
+    out.freeze()
+}
+
+fn reply_start(out: &mut BytesMut, id: &RawJson) {
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    out.extend_from_slice(id.as_bytes());
+}
+
+/// A line ends the message, so line breaks between tokens (never inside strings) become blanks.
+fn push_on_one_line(out: &mut BytesMut, json: &RawJson) {
+    let start = out.len();
+    out.extend_from_slice(json.as_bytes());
+    if memchr::memchr2(b'\n', b'\r', json.as_bytes()).is_some() {
+        for byte in &mut out[start..] {
+            if matches!(byte, b'\n' | b'\r') {
+                *byte = b' ';
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(line: &'static str) -> Vec<Result<Message, Unreadable>> {
+        let mut out = Vec::new();
+        split(Bytes::from_static(line.as_bytes()), &mut |message| out.push(message));
+        out
+    }
+
+    fn one(line: &'static str) -> Result<Message, Unreadable> {
+        let mut all = all(line);
+        assert_eq!(all.len(), 1, "{line}");
+        all.remove(0)
+    }
+
+    #[test]
+    fn an_answer_keeps_its_result_verbatim() {
+        let Ok(Message::Response { id: 7, outcome: Outcome::Result(result), no_version: false, .. }) =
+            one(r#"{"result":{"a": 1.0},"id":7,"jsonrpc":"2.0"}"#)
+        else {
+            panic!()
+        };
+        assert_eq!(result.to_string(), r#"{"a": 1.0}"#);
+    }
+
+    #[test]
+    fn ids_in_quotes_match_only_when_canonical() {
+        assert!(matches!(one(r#"{"id":"7","result":1}"#), Ok(Message::Response { id: 7, id_was_text: true, .. })));
+        for line in [r#"{"id":"07","result":1}"#, r#"{"id":"1.0","result":1}"#, r#"{"id":" 1","result":1}"#, r#"{"id":1.0,"result":1}"#] {
+            assert!(matches!(one(line), Ok(Message::Stray { id: Some(_), .. })), "{line}");
+        }
+    }
+
+    #[test]
+    fn malformed_answers_still_name_their_request() {
+        for line in [r#"{"jsonrpc":"2.0","id":3}"#, r#"{"jsonrpc":"2.0","id":3,"result":{},"error":{}}"#] {
+            assert!(matches!(one(line), Ok(Message::Response { id: 3, outcome: Outcome::Malformed(_), .. })), "{line}");
+        }
+        let Ok(Message::Response { outcome: Outcome::Error(error), .. }) = one(r#"{"id":3,"error":"oops"}"#) else { panic!() };
+        assert_eq!(error.message, "oops");
+        let Ok(Message::Response { outcome: Outcome::Error(error), .. }) = one(r#"{"id":3,"error":{"code":"E1","message":5}}"#)
+        else {
+            panic!()
+        };
+        assert_eq!((error.code, error.message.as_str()), (INTERNAL_ERROR, "5"));
+        assert!(matches!(one(r#"{"id":3,"result":{},"error":null}"#), Ok(Message::Response { outcome: Outcome::Result(_), .. })));
+    }
+
+    #[test]
+    fn a_broken_line_gives_up_its_id() {
+        for line in [
+            r#"{"jsonrpc":"2.0","id":3,"result":{"a":NaN}}"#,
+            r#"{"jsonrpc":"2.0","result":{"a":NaN,"id":9},"id":3}"#,
+            r#"{"jsonrpc":"2.0","id":3,"result":{"a":"#,
+        ] {
+            assert!(matches!(one(line), Err(Unreadable::Broken { id: Some(3), .. })), "{line}");
+        }
+        assert!(matches!(one("{not json"), Err(Unreadable::Noise)));
+        assert!(matches!(one("listening on 80"), Err(Unreadable::Noise)));
+        assert!(matches!(one(r#"{"type":"heartbeat"}"#), Err(Unreadable::NotRpc)));
+    }
+
+    #[test]
+    fn batches_come_apart() {
+        let messages = all(r#"[{"jsonrpc":"2.0","id":1,"result":1},{"jsonrpc":"2.0","method":"m"}, 5]"#);
+        assert!(matches!(
+            messages.as_slice(),
+            [Ok(Message::Response { id: 1, .. }), Ok(Message::Notification { .. }), Err(Unreadable::NotRpc)]
+        ));
+        assert!(all("[]").is_empty());
+    }
+
+    #[test]
+    fn one_bad_character_costs_one_character() {
+        let mut out = Vec::new();
+        let repaired = split(Bytes::from_static(b"{\"id\":1,\"result\":\"caf\xE9 \\ud83d\"}"), &mut |m| out.push(m));
+        assert!(repaired);
+        let Ok(Message::Response { outcome: Outcome::Result(result), .. }) = &out[0] else { panic!() };
+        assert_eq!(result.as_text().unwrap(), "caf\u{fffd} \u{fffd}");
+    }
+
+    #[test]
+    fn what_is_written_is_one_line() {
+        let pretty = RawJson::parse("{\n  \"a\": \"x\\ny\"\r\n}").unwrap();
+        let line = request(1, "tools/call", Some(&pretty));
+        assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
+        assert!(matches!(one(r#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#), Ok(Message::Request { .. })));
+    }
+}

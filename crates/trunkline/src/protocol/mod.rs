@@ -1,0 +1,14 @@
+//! Plain values of the protocol: no I/O, no state.
+
+pub(crate) mod content;
+pub(crate) mod era;
+pub(crate) mod jsonrpc;
+pub(crate) mod raw;
+mod result;
+mod scan;
+mod types;
+
+pub use content::{ContentBlock, PromptMessage, PromptResult, ReadResult, ResourceContents};
+pub use raw::{Arguments, IntoArguments, RawJson};
+pub use result::ToolResult;
+pub use types::{Prompt, PromptArgument, Resource, ResourceTemplate, ServerInfo, ToolDefinition};

@@ -1,0 +1,447 @@
+//! What servers list: tools, resources, templates, prompts, and what a server says of itself. Each is its
+//! raw JSON with accessors that decode on demand, so unknown fields survive and one bad field costs itself.
+
+use std::fmt;
+
+use serde_json::{Value, json};
+
+use super::raw::{ObjectWriter, RawJson};
+
+/// Implements what all opaque JSON values share: the raw text, a debug form, equality by text.
+macro_rules! opaque {
+    ($($name:ident),*) => {$(
+        impl $name {
+            /// The exact JSON.
+            pub fn raw(&self) -> &RawJson {
+                &self.raw
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($name), "({})"), self.raw)
+            }
+        }
+
+        impl PartialEq for $name {
+            fn eq(&self, other: &Self) -> bool {
+                self.raw == other.raw
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                self.raw.serialize(serializer)
+            }
+        }
+    )*};
+}
+pub(crate) use opaque;
+
+opaque!(ToolDefinition, Resource, ResourceTemplate, Prompt, PromptArgument, ServerInfo);
+
+/// A tool as its server describes it (MCP specification, `Tool`).
+///
+/// ```
+/// use trunkline::ToolDefinition;
+/// use serde_json::json;
+///
+/// let tool = ToolDefinition::new("add", "Adds two numbers.", json!({"type": "object"}));
+/// assert_eq!(tool.name(), "add");
+/// assert_eq!(tool.input_schema().to_string(), r#"{"type":"object"}"#);
+/// ```
+#[derive(Clone)]
+pub struct ToolDefinition {
+    raw: RawJson,
+    name: Box<str>,
+}
+
+impl ToolDefinition {
+    /// A definition made here, of a local tool.
+    pub fn new(name: impl AsRef<str>, description: impl AsRef<str>, input_schema: Value) -> Self {
+        let mut out = ObjectWriter::new();
+        out.text("name", name.as_ref());
+        if !description.as_ref().is_empty() {
+            out.text("description", description.as_ref());
+        }
+        out.member("inputSchema", &input_schema.into());
+        Self { raw: out.finish(), name: name.as_ref().into() }
+    }
+
+    /// Reads one entry of a list; says what is wrong with one that can't be used.
+    pub(crate) fn read(raw: RawJson) -> Result<Self, String> {
+        let name = named(&raw, "name")?;
+        Ok(Self { raw, name: name.into() })
+    }
+
+    /// The same definition with another field set, such as `title`, `outputSchema` or `annotations`.
+    #[must_use]
+    pub fn with(self, field: &str, value: impl Into<RawJson>) -> Self {
+        let raw = self.raw.with_member(field, &value.into());
+        let name = raw.text("name").map_or(self.name, Into::into);
+        Self { raw, name }
+    }
+
+    /// The name on the wire, as the server knows it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// A name for people, where the server gives one.
+    pub fn title(&self) -> Option<String> {
+        self.raw.text("title")
+    }
+
+    /// What the tool does.
+    pub fn description(&self) -> Option<String> {
+        self.raw.text("description").filter(|text| !text.is_empty())
+    }
+
+    /// The JSON Schema of the arguments; `{"type":"object","properties":{}}` where the server gives none.
+    pub fn input_schema(&self) -> RawJson {
+        let schema = self.raw.field("inputSchema").or_else(|| self.raw.field("input_schema"));
+        schema.unwrap_or_else(|| json!({"type": "object", "properties": {}}).into())
+    }
+
+    /// The JSON Schema of `structuredContent`, where the server gives one.
+    pub fn output_schema(&self) -> Option<RawJson> {
+        self.raw.field("outputSchema")
+    }
+
+    /// Hints such as `readOnlyHint`. They are the server's word and not to be trusted from a stranger.
+    pub fn annotations(&self) -> Option<RawJson> {
+        self.raw.field("annotations")
+    }
+
+    /// What is odd about this definition though it can be used.
+    pub(crate) fn oddity(&self) -> Option<String> {
+        let schema = self.raw.field("inputSchema")?;
+        match schema.field("type").map(|kind| kind.as_text()) {
+            _ if !schema.is_object() => Some(format!("tool \"{}\": inputSchema is no object", self.name)),
+            Some(Some(kind)) if kind != "object" => {
+                Some(format!("tool \"{}\": inputSchema has type \"{kind}\" instead of \"object\"", self.name))
+            }
+            _ => None,
+        }
+    }
+}
+
+fn named(raw: &RawJson, field: &str) -> Result<String, String> {
+    if !raw.is_object() {
+        return Err("is no object".to_owned());
+    }
+    match raw.field(field) {
+        None => Err(format!("has no {field}")),
+        Some(name) => match name.as_text() {
+            None => Err(format!("its {field} is no text")),
+            Some(name) if name.trim().is_empty() => Err(format!("its {field} is empty")),
+            Some(name) => Ok(name),
+        },
+    }
+}
+
+/// A readable resource as its server lists it (MCP specification, `Resource`).
+#[derive(Clone)]
+pub struct Resource {
+    raw: RawJson,
+    uri: Box<str>,
+}
+
+impl Resource {
+    /// A resource offered here.
+    pub fn new(uri: impl AsRef<str>, name: impl AsRef<str>) -> Self {
+        let mut out = ObjectWriter::new();
+        out.text("uri", uri.as_ref());
+        out.text("name", name.as_ref());
+        Self { raw: out.finish(), uri: uri.as_ref().into() }
+    }
+
+    pub(crate) fn read(raw: RawJson) -> Result<Self, String> {
+        let uri = named(&raw, "uri")?;
+        Ok(Self { raw, uri: uri.into() })
+    }
+
+    /// The same resource with another field set, such as `mimeType` or `description`.
+    #[must_use]
+    pub fn with(self, field: &str, value: impl Into<RawJson>) -> Self {
+        Self { raw: self.raw.with_member(field, &value.into()), uri: self.uri }
+    }
+
+    /// What identifies it.
+    pub fn uri(&self) -> &str {
+        &self.uri
+    }
+
+    /// Its name; empty where the server gives none.
+    pub fn name(&self) -> String {
+        self.raw.text("name").unwrap_or_default()
+    }
+
+    /// What it holds.
+    pub fn description(&self) -> Option<String> {
+        self.raw.text("description").filter(|text| !text.is_empty())
+    }
+
+    /// Its media type, where known.
+    pub fn mime_type(&self) -> Option<String> {
+        self.raw.text("mimeType")
+    }
+}
+
+/// A family of resources: an RFC 6570 template of their URIs (MCP specification, `ResourceTemplate`).
+#[derive(Clone)]
+pub struct ResourceTemplate {
+    raw: RawJson,
+    template: Box<str>,
+}
+
+impl ResourceTemplate {
+    /// A template offered here.
+    pub fn new(uri_template: impl AsRef<str>, name: impl AsRef<str>) -> Self {
+        let mut out = ObjectWriter::new();
+        out.text("uriTemplate", uri_template.as_ref());
+        out.text("name", name.as_ref());
+        Self { raw: out.finish(), template: uri_template.as_ref().into() }
+    }
+
+    pub(crate) fn read(raw: RawJson) -> Result<Self, String> {
+        let template = named(&raw, "uriTemplate")?;
+        Ok(Self { raw, template: template.into() })
+    }
+
+    /// The template, such as `file:///{path}`.
+    pub fn uri_template(&self) -> &str {
+        &self.template
+    }
+
+    /// Its name; empty where the server gives none.
+    pub fn name(&self) -> String {
+        self.raw.text("name").unwrap_or_default()
+    }
+
+    /// What its resources hold.
+    pub fn description(&self) -> Option<String> {
+        self.raw.text("description").filter(|text| !text.is_empty())
+    }
+
+    /// The media type of its resources, where they share one.
+    pub fn mime_type(&self) -> Option<String> {
+        self.raw.text("mimeType")
+    }
+
+    /// Whether `uri` can be an expansion of this template: literal parts match and every `{…}` matches some
+    /// text, without a `/` where it is a plain `{name}` between literals.
+    pub fn matches(&self, uri: &str) -> bool {
+        template_matches(&self.template, uri)
+    }
+}
+
+fn template_matches(template: &str, uri: &str) -> bool {
+    let Some((literal, rest)) = template.split_once('{') else {
+        return template == uri;
+    };
+    let (Some(uri), Some((variable, rest))) = (uri.strip_prefix(literal), rest.split_once('}')) else {
+        return false;
+    };
+    let crosses = rest.is_empty() || variable.starts_with(['+', '#', '/', '?', '&', ';', '.']);
+    let ends = uri.char_indices().map(|(at, c)| (at + c.len_utf8(), c));
+    for (end, c) in ends {
+        if c == '/' && !crosses {
+            return false;
+        }
+        if template_matches(rest, &uri[end..]) {
+            return true;
+        }
+    }
+    variable.starts_with(['?', '&', '#', '/', ';', '.']) && template_matches(rest, uri)
+}
+
+/// A prompt template as its server lists it (MCP specification, `Prompt`).
+#[derive(Clone)]
+pub struct Prompt {
+    raw: RawJson,
+    name: Box<str>,
+}
+
+impl Prompt {
+    /// A prompt offered here.
+    pub fn new(name: impl AsRef<str>, arguments: &[PromptArgument]) -> Self {
+        let mut out = ObjectWriter::new();
+        out.text("name", name.as_ref());
+        if !arguments.is_empty() {
+            out.member("arguments", &super::raw::array(arguments.iter().map(|argument| &argument.raw)));
+        }
+        Self { raw: out.finish(), name: name.as_ref().into() }
+    }
+
+    pub(crate) fn read(raw: RawJson) -> Result<Self, String> {
+        let name = named(&raw, "name")?;
+        Ok(Self { raw, name: name.into() })
+    }
+
+    /// The same prompt with another field set, such as `description`.
+    #[must_use]
+    pub fn with(self, field: &str, value: impl Into<RawJson>) -> Self {
+        let raw = self.raw.with_member(field, &value.into());
+        let name = raw.text("name").map_or(self.name, Into::into);
+        Self { raw, name }
+    }
+
+    /// The name on the wire.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it is for.
+    pub fn description(&self) -> Option<String> {
+        self.raw.text("description").filter(|text| !text.is_empty())
+    }
+
+    /// What it can be given.
+    pub fn arguments(&self) -> Vec<PromptArgument> {
+        let Some(list) = self.raw.get("arguments") else { return Vec::new() };
+        list.items().filter(|item| item.text("name").is_some()).map(|raw| PromptArgument { raw }).collect()
+    }
+}
+
+/// One argument of a [`Prompt`].
+#[derive(Clone)]
+pub struct PromptArgument {
+    raw: RawJson,
+}
+
+impl PromptArgument {
+    /// An argument named `name`.
+    pub fn new(name: impl AsRef<str>, required: bool) -> Self {
+        Self { raw: json!({"name": name.as_ref(), "required": required}).into() }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> String {
+        self.raw.text("name").unwrap_or_default()
+    }
+
+    /// What it means.
+    pub fn description(&self) -> Option<String> {
+        self.raw.text("description").filter(|text| !text.is_empty())
+    }
+
+    /// Whether the prompt can't be rendered without it.
+    pub fn required(&self) -> bool {
+        self.raw.get("required").is_some_and(|required| required.as_bytes() == b"true")
+    }
+}
+
+/// What a server says of itself when a session starts (MCP specification, `InitializeResult`).
+#[derive(Clone)]
+pub struct ServerInfo {
+    raw: RawJson,
+}
+
+impl ServerInfo {
+    /// What a server made here says of itself. `capabilities` is the object of the specification, such as
+    /// `{"tools": {}}`.
+    pub fn new(name: &str, version: &str, capabilities: Value) -> Self {
+        let info = json!({"capabilities": capabilities, "serverInfo": {"name": name, "version": version}});
+        Self { raw: info.into() }
+    }
+
+    pub(crate) fn from_raw(raw: RawJson) -> Self {
+        Self { raw }
+    }
+
+    /// The same with guidance for the model that will use the server.
+    #[must_use]
+    pub fn with_instructions(self, instructions: &str) -> Self {
+        Self { raw: self.raw.with_member("instructions", &Value::from(instructions).into()) }
+    }
+
+    /// The server's name; empty where it gives none.
+    pub fn name(&self) -> String {
+        self.raw.get("serverInfo").and_then(|info| info.text("name")).unwrap_or_default()
+    }
+
+    /// The server's version; empty where it gives none.
+    pub fn version(&self) -> String {
+        self.raw.get("serverInfo").and_then(|info| info.text("version")).unwrap_or_default()
+    }
+
+    /// The revision of the protocol that was agreed on, such as `2025-11-25`; none for a connection that
+    /// speaks no protocol.
+    pub fn protocol_version(&self) -> Option<String> {
+        self.raw.text("protocolVersion")
+    }
+
+    /// Guidance for the model. It is the server's word, not yours.
+    pub fn instructions(&self) -> Option<String> {
+        self.raw.text("instructions").filter(|text| !text.is_empty())
+    }
+
+    /// The server's capabilities object.
+    pub fn capabilities(&self) -> RawJson {
+        self.raw.field("capabilities").unwrap_or_else(RawJson::empty_object)
+    }
+
+    /// Whether the server offers `capability` (`tools`, `resources`, `prompts`, `logging`, ...).
+    pub fn offers(&self, capability: &str) -> bool {
+        self.capabilities().field(capability).is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(text: &'static str) -> RawJson {
+        RawJson::parse(text).unwrap()
+    }
+
+    #[test]
+    fn tools_are_read_leniently_and_nameless_ones_say_why() {
+        let tool = ToolDefinition::read(raw(r#"{"name":"a","title":null,"description":null,"inputSchema":null}"#)).unwrap();
+        assert_eq!((tool.title(), tool.description()), (None, None));
+        assert_eq!(tool.input_schema().to_string(), r#"{"properties":{},"type":"object"}"#);
+        for (text, why) in [
+            (r#"{"inputSchema":{}}"#, "has no name"),
+            (r#"{"name":7}"#, "its name is no text"),
+            (r#"{"name":" "}"#, "its name is empty"),
+            ("3", "is no object"),
+        ] {
+            assert_eq!(ToolDefinition::read(raw(text)).unwrap_err(), why);
+        }
+    }
+
+    #[test]
+    fn an_odd_schema_is_told() {
+        let odd = ToolDefinition::read(raw(r#"{"name":"n4","inputSchema":{"type":"string"}}"#)).unwrap();
+        assert!(odd.oddity().unwrap().contains("\"string\""));
+        for fine in [r#"{"name":"n"}"#, r#"{"name":"n","inputSchema":{}}"#, r#"{"name":"n","inputSchema":{"type":"object"}}"#] {
+            assert_eq!(ToolDefinition::read(raw(fine)).unwrap().oddity(), None);
+        }
+    }
+
+    #[test]
+    fn templates_match_their_expansions() {
+        for (template, uri, fits) in [
+            ("file:///{path}", "file:///a%20b", true),
+            ("file:///{path}", "file:///a/b", true),
+            ("file:///{path}", "file:///", false),
+            ("db://{t}/{id}", "db://users/7", true),
+            ("db://{t}/{id}", "db://users", false),
+            ("db://{t}/x/{id}", "db://a/b/x/7", false),
+            ("fix://item/{id}", "fix://item/é", true),
+            ("fix://text", "fix://text", true),
+            ("q://x{?a}", "q://x", true),
+            ("q://x{?a}", "q://x?a=1", true),
+        ] {
+            assert_eq!(ResourceTemplate::new(template, "t").matches(uri), fits, "{template} {uri}");
+        }
+    }
+
+    #[test]
+    fn info_of_a_sparse_server_reads_empty() {
+        let info = ServerInfo::from_raw(raw(r#"{"capabilities":{"tools":null,"prompts":{}},"instructions":null}"#));
+        assert!(!info.offers("tools") && info.offers("prompts"));
+        assert_eq!((info.name(), info.instructions(), info.protocol_version()), (String::new(), None, None));
+    }
+}
