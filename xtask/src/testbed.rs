@@ -47,12 +47,16 @@ pub(crate) fn install(root: &Path) -> Result<Installed, String> {
 
     let node = node(&source, &dir, &versions)?;
     let venvs = VENVS.iter().map(|name| venv(name, &source, &dir, &versions)).collect::<Result<Vec<_>, _>>()?;
-    let (node, venvs) = thread::scope(|scope| {
-        let node = scope.spawn(|| fill(node));
-        let venvs = venvs.into_iter().map(fill).collect::<Result<Vec<_>, _>>();
-        (node.join().expect("the npm install doesn't panic"), venvs)
+    let (npm, pip) = thread::scope(|scope| {
+        let npm = scope.spawn(|| fill(node));
+        let pip = venvs.into_iter().map(fill).collect::<Result<Vec<_>, _>>();
+        (npm.join().expect("the npm install doesn't panic"), pip)
     });
-    let fresh = std::iter::once(node?).chain(venvs?).flatten().collect();
+    let fresh = match (npm, pip) {
+        (Ok(npm), Ok(pip)) => pip.into_iter().chain([npm]).flatten().collect(),
+        (Err(npm), Err(pip)) => return Err(format!("{npm}\n\n{pip}")),
+        (Err(message), _) | (_, Err(message)) => return Err(message),
+    };
     // An ES module finds packages only from its own folder upwards, so this one lives beside them; always the latest text.
     copy(&source.join("node/ts2_server.mjs"), &dir.join("node/ts2_server.mjs"))?;
     Ok(Installed { dir, fresh })
