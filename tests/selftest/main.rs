@@ -1,0 +1,10 @@
+//! The fake server driven over raw pipes: each ability that `trunkline_tests::script` lists, shown once.
+//! What the helpers for tests do is at the end of `process` and in `helpers`.
+#![cfg(unix)]
+
+mod answers;
+mod helpers;
+mod peer;
+mod process;
+mod rules;
+mod wire;
