@@ -1,1 +1,1 @@
-
+//! The `#[tool]` attribute.
