@@ -57,7 +57,7 @@ pub(crate) fn plan(options: &Options) -> Vec<Step> {
         }
     };
     add(full, "tools", Action::Tools);
-    add(everything, "format", cargo(options, "fmt --all --check", "", None));
+    add(everything, "format", cargo(options, "fmt --all --check", "-- -l", None));
     add(everything && full, "clippy", cargo(options, "clippy --workspace --all-targets", "-- -D warnings", None));
     add(true, "build", cargo(options, "build --workspace", "", None));
     add(true, "tests", tests(options, "test --workspace", ""));

@@ -117,6 +117,9 @@ impl Run<'_> {
 fn judge(status: std::io::Result<ExitStatus>, line: &str) -> Result<(), String> {
     match status {
         Ok(status) if status.success() => Ok(()),
+        Ok(status) if line.starts_with("cargo fmt") => {
+            Err(format!("{status}. To format the files named above: cargo fmt --all"))
+        }
         Ok(status) => Err(format!("{status}. To run it alone: {line}")),
         Err(error) => Err(format!("cannot run `{line}`: {error}")),
     }
@@ -178,6 +181,6 @@ mod tests {
     #[test]
     fn a_failing_command_is_shown_as_one_would_type_it() {
         let status = Command::new("sh").args(["-c", "exit 4"]).status();
-        assert_eq!(judge(status, "cargo fmt"), Err("exit status: 4. To run it alone: cargo fmt".to_owned()));
+        assert_eq!(judge(status, "cargo doc"), Err("exit status: 4. To run it alone: cargo doc".to_owned()));
     }
 }
