@@ -78,7 +78,8 @@ impl Run<'_> {
 
     /// Runs `cargo test`, passing its lines on as they come.
     fn tests(&mut self, args: &[String], some: bool) -> Result<String, String> {
-        let line = format!("cargo {}", args.join(" "));
+        let place = self.installed.as_ref().map(|dir| format!("TRUNKLINE_TESTBED='{}' ", dir.display()));
+        let line = format!("{}cargo {}", place.unwrap_or_default(), args.join(" "));
         let mut command = self.command(args);
         command.stdout(Stdio::piped());
         let mut child = command.spawn().map_err(|error| format!("cannot start `{line}`: {error}"))?;
