@@ -1,10 +1,20 @@
 //! Every MCP server behind one client.
 #![warn(missing_docs)]
 
+mod config;
 mod connection;
 mod error;
 mod limits;
+mod managed;
+mod name;
 pub mod protocol;
+mod redact;
+mod schema;
+mod server;
+mod session;
+mod suggest;
+mod transport;
+mod tool;
 
 pub use error::{Error, ErrorKind, Result};
 pub use protocol::{
@@ -16,3 +26,10 @@ pub use connection::{
     SharedConnection, SharedHandler,
 };
 pub use limits::Limits;
+pub use managed::State;
+pub use server::serve_stdio;
+pub use redact::{Redactor, Secret, mask_url};
+pub use tool::{FunctionTool, IntoToolResult, Json, SharedTool, Tool, ToolFunction};
+
+#[doc(hidden)]
+pub use tool::support as __private;

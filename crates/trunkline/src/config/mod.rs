@@ -1,0 +1,1 @@
+//! Where servers are configured: entries, variables, files and the trust in them.
