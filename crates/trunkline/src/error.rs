@@ -175,6 +175,14 @@ impl Error {
         self.edit(|inner| inner.may_have_run = may_have_run)
     }
 
+    pub(crate) fn with_message(self, message: String) -> Self {
+        self.edit(|inner| inner.message = message)
+    }
+
+    pub(crate) fn with_kind_if(self, condition: bool, kind: ErrorKind) -> Self {
+        if condition { self.edit(|inner| inner.kind = kind) } else { self }
+    }
+
     /// Rewrites message, hint and context through `f`: the place where secrets are masked.
     #[must_use]
     pub(crate) fn map_text(self, f: impl Fn(&str) -> String) -> Self {

@@ -1,5 +1,6 @@
 //! What happens on a server's side between calls, as a stream that never makes the reader wait.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use tokio::sync::broadcast;
@@ -79,20 +80,48 @@ pub(crate) struct Hub {
     server: String,
     sender: broadcast::Sender<Event>,
     parents: Mutex<Vec<Weak<Hub>>>,
+    changes: [AtomicU64; 3],
+}
+
+/// A list that can change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Listed {
+    Tools,
+    Resources,
+    Prompts,
 }
 
 impl Hub {
     pub(crate) fn new(server: &str) -> Arc<Self> {
         let (sender, _) = broadcast::channel(1024);
-        Arc::new(Self { server: server.to_owned(), sender, parents: Mutex::default() })
+        Arc::new(Self { server: server.to_owned(), sender, parents: Mutex::default(), changes: Default::default() })
     }
 
     pub(crate) fn emit(&self, kind: EventKind) {
         self.pass(&Event { server: self.server.clone(), kind });
     }
 
+    /// How often a list is known to have changed. What was listed under another number is stale.
+    pub(crate) fn generation(&self, list: Listed) -> u64 {
+        self.changes[list as usize].load(Ordering::SeqCst)
+    }
+
+    fn count(&self, kind: &EventKind) {
+        let changed: &[Listed] = match kind {
+            EventKind::ToolsChanged => &[Listed::Tools],
+            EventKind::ResourcesChanged => &[Listed::Resources],
+            EventKind::PromptsChanged => &[Listed::Prompts],
+            EventKind::Ready => &[Listed::Tools, Listed::Resources, Listed::Prompts],
+            _ => &[],
+        };
+        for list in changed {
+            self.changes[*list as usize].fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
     /// Hands an event on as it is.
     pub(crate) fn pass(&self, event: &Event) {
+        self.count(&event.kind);
         let _ = self.sender.send(event.clone()); // nobody listening is fine
         let parents = self.parents.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for parent in parents.iter().filter_map(Weak::upgrade) {

@@ -9,7 +9,7 @@ mod shared;
 
 pub use context::{CallContext, Cancellation, LogMessage, Progress};
 pub use event::{Event, EventKind, Events};
-pub(crate) use event::Hub;
+pub(crate) use event::{Hub, Listed};
 pub use handler::{Handler, Handlers, SharedHandler};
 pub use shared::SharedConnection;
 

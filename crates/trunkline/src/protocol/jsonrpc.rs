@@ -9,6 +9,8 @@ use super::raw::{RawJson, quote};
 use super::scan::{self, Fault, FaultKind};
 
 /// The codes this crate answers with.
+pub(crate) const PARSE_ERROR: i64 = -32700;
+pub(crate) const INVALID_REQUEST: i64 = -32600;
 pub(crate) const METHOD_NOT_FOUND: i64 = -32601;
 pub(crate) const INVALID_PARAMS: i64 = -32602;
 pub(crate) const INTERNAL_ERROR: i64 = -32603;

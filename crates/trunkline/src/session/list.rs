@@ -1,0 +1,102 @@
+//! Lists over all their pages, entry by entry: a bad entry costs itself, a cursor that repeats ends the list.
+
+use std::collections::HashSet;
+
+use super::Session;
+use crate::connection::{CallContext, Connection};
+use crate::error::{Error, ErrorKind, Result};
+use crate::protocol::RawJson;
+use crate::protocol::raw::ObjectWriter;
+use crate::protocol::jsonrpc::METHOD_NOT_FOUND;
+
+/// A list as it grows.
+struct Gathered<T> {
+    items: Vec<T>,
+    keys: HashSet<Box<str>>,
+    seen: usize,
+    twice: Vec<String>,
+}
+
+impl Session {
+    /// Reads the list `field` of `method` to its end. `read` takes an entry or says what is wrong with it;
+    /// `key` is what must be unique.
+    pub(super) async fn list<T>(
+        &self,
+        method: &'static str,
+        field: &'static str,
+        read: fn(RawJson) -> Result<T, String>,
+        key: fn(&T) -> &str,
+        cx: &CallContext,
+    ) -> Result<Vec<T>> {
+        let mut list = Gathered { items: Vec::new(), keys: HashSet::new(), seen: 0, twice: Vec::new() };
+        let mut cursors = HashSet::new();
+        let mut cursor: Option<RawJson> = None;
+        let mut looped = false;
+        for _ in 0..self.limits.max_pages {
+            let page = match self.page(method, cursor.take(), cx).await {
+                Err(error) if error.code() == Some(METHOD_NOT_FOUND) && list.seen == 0 => return Ok(Vec::new()),
+                page => page?,
+            };
+            self.take_page(&page, field, read, key, &mut list)?;
+            match page.field("nextCursor") {
+                None => {
+                    self.tell_duplicates(method, &list.twice, looped);
+                    return Ok(list.items);
+                }
+                Some(next) if !cursors.insert(next.clone()) => {
+                    looped = true;
+                    self.tell_duplicates(method, &list.twice, looped);
+                    return Ok(list.items);
+                }
+                next => cursor = next,
+            }
+        }
+        let message = format!("The list of {field} has over {} pages", self.limits.max_pages);
+        Err(Error::new(ErrorKind::Limit, message).with_hint("Raise Limits::max_pages if the server is right"))
+    }
+
+    async fn page(&self, method: &str, cursor: Option<RawJson>, cx: &CallContext) -> Result<RawJson> {
+        let params = cursor.map(|cursor| {
+            let mut params = ObjectWriter::new();
+            params.member("cursor", &cursor);
+            params.finish()
+        });
+        self.request(method, params, cx).await
+    }
+
+    fn take_page<T>(
+        &self,
+        page: &RawJson,
+        field: &'static str,
+        read: fn(RawJson) -> Result<T, String>,
+        key: fn(&T) -> &str,
+        list: &mut Gathered<T>,
+    ) -> Result<()> {
+        let Some(items) = page.field(field).filter(RawJson::is_array) else {
+            let message = format!("The server's answer has no list \"{field}\"");
+            return Err(Error::new(ErrorKind::Protocol, message));
+        };
+        for item in items.items() {
+            match read(item) {
+                Ok(item) if list.keys.insert(key(&item).into()) => list.items.push(item),
+                Ok(item) => list.twice.push(key(&item).to_owned()),
+                Err(why) => self.desk.warn(format!("{field}[{}] was left out: it {why}", list.seen)),
+            }
+            list.seen += 1;
+        }
+        if list.seen > self.limits.max_items {
+            let message = format!("The list of {field} has over {} entries", self.limits.max_items);
+            return Err(Error::new(ErrorKind::Limit, message).with_hint("Raise Limits::max_items if the server is right"));
+        }
+        Ok(())
+    }
+
+    fn tell_duplicates(&self, method: &str, twice: &[String], looped: bool) {
+        if looped {
+            return self.desk.warn(format!("{method} repeats a page cursor; the list ends there"));
+        }
+        for name in twice {
+            self.desk.warn(format!("{method} lists \"{name}\" twice; the first is used"));
+        }
+    }
+}

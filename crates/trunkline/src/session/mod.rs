@@ -1,0 +1,163 @@
+//! One live session with one server: ids, waiting calls, the handshake, paging, cancellation, progress. Knows
+//! the protocol's methods; leaves deadlines, reconnecting and error context to `managed`.
+
+mod calls;
+mod desk;
+mod list;
+mod open;
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+pub(crate) use crate::transport::{Evidence, Recipe};
+pub(crate) use open::Identity;
+
+use crate::connection::{CallContext, Connection, Events, SharedHandler};
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Limits;
+use crate::protocol::content::prompt_arguments;
+use crate::protocol::raw::ObjectWriter;
+use crate::protocol::{
+    Arguments, Prompt, PromptResult, RawJson, ReadResult, Resource, ResourceTemplate, ServerInfo, ToolDefinition,
+    ToolResult,
+};
+use crate::transport::{CloseReport, Wire};
+use desk::{Desk, Reception};
+
+/// A session; dropping the last handle ends it in the background.
+#[derive(Clone)]
+pub(crate) struct Session {
+    wire: Arc<Wire>,
+    desk: Arc<Desk>,
+    info: Arc<OnceLock<ServerInfo>>,
+    limits: Arc<Limits>,
+}
+
+impl Session {
+    /// Opens the transport. The handshake is the next step.
+    pub(crate) fn start(
+        recipe: &Recipe,
+        limits: &Arc<Limits>,
+        hub: Arc<crate::connection::Hub>,
+        handler: Option<SharedHandler>,
+    ) -> Result<Self> {
+        let desk = Arc::new(Desk::new(hub, handler));
+        let wire = Arc::new(Wire::open(recipe, limits, Arc::new(Reception(desk.clone())))?);
+        desk.attach(&wire);
+        Ok(Self { wire, desk, info: Arc::default(), limits: limits.clone() })
+    }
+
+    /// Ends the session and waits until everything it owned is gone.
+    pub(crate) async fn end(&self) -> CloseReport {
+        self.desk.set_ending();
+        self.wire.close().await
+    }
+
+    /// Why the session is over, if it is.
+    pub(crate) fn over_because(&self) -> Option<Error> {
+        self.desk.over_because()
+    }
+
+    /// What is known of the server, for error messages.
+    pub(crate) fn evidence(&self) -> Evidence {
+        self.wire.evidence()
+    }
+
+    /// What the server wrote on its standard output that was no message, if anything.
+    pub(crate) fn noise(&self) -> Option<String> {
+        self.desk.noise()
+    }
+
+    /// What the server said of itself in the handshake.
+    pub(crate) fn server_info(&self) -> ServerInfo {
+        self.info.get().cloned().unwrap_or_else(|| ServerInfo::new("", "", serde_json::json!({})))
+    }
+
+    fn offers(&self, capability: &str) -> bool {
+        self.server_info().offers(capability)
+    }
+}
+
+impl Connection for Session {
+    async fn list_tools(&self, cx: &CallContext) -> Result<Vec<ToolDefinition>> {
+        let info = self.server_info();
+        if !info.offers("tools") && info.capabilities().members().next().is_some() {
+            return Ok(Vec::new());
+        }
+        let tools = self.list("tools/list", "tools", ToolDefinition::read, |tool| tool.name(), cx).await?;
+        for oddity in tools.iter().filter_map(ToolDefinition::oddity) {
+            self.desk.warn(oddity);
+        }
+        Ok(tools)
+    }
+
+    async fn call_tool(&self, name: &str, arguments: Arguments, cx: &CallContext) -> Result<ToolResult> {
+        let mut params = ObjectWriter::new();
+        params.text("name", name);
+        params.member("arguments", arguments.raw());
+        let result = self.request("tools/call", Some(params.finish()), cx).await?;
+        if !result.is_object() {
+            let message = format!("The server answered tools/call with something that is no result: {result}");
+            return Err(Error::new(ErrorKind::Protocol, message).with_may_have_run(true));
+        }
+        Ok(ToolResult::from_raw(result))
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.end().await;
+        Ok(())
+    }
+
+    async fn list_resources(&self, cx: &CallContext) -> Result<Vec<Resource>> {
+        if !self.offers("resources") {
+            return Ok(Vec::new());
+        }
+        self.list("resources/list", "resources", Resource::read, |resource| resource.uri(), cx).await
+    }
+
+    async fn list_resource_templates(&self, cx: &CallContext) -> Result<Vec<ResourceTemplate>> {
+        if !self.offers("resources") {
+            return Ok(Vec::new());
+        }
+        let uri = ResourceTemplate::uri_template;
+        self.list("resources/templates/list", "resourceTemplates", ResourceTemplate::read, uri, cx).await
+    }
+
+    async fn list_prompts(&self, cx: &CallContext) -> Result<Vec<Prompt>> {
+        if !self.offers("prompts") {
+            return Ok(Vec::new());
+        }
+        self.list("prompts/list", "prompts", Prompt::read, |prompt| prompt.name(), cx).await
+    }
+
+    async fn read_resource(&self, uri: &str, cx: &CallContext) -> Result<ReadResult> {
+        let mut params = ObjectWriter::new();
+        params.text("uri", uri);
+        self.request("resources/read", Some(params.finish()), cx).await.map(ReadResult::from_raw)
+    }
+
+    async fn get_prompt(&self, name: &str, arguments: Arguments, cx: &CallContext) -> Result<PromptResult> {
+        let mut params = ObjectWriter::new();
+        params.text("name", name);
+        params.member("arguments", prompt_arguments(&arguments).raw());
+        self.request("prompts/get", Some(params.finish()), cx).await.map(PromptResult::from_raw)
+    }
+
+    async fn request(&self, method: &str, params: Option<RawJson>, cx: &CallContext) -> Result<RawJson> {
+        calls::request(self, method, params, cx).await
+    }
+
+    async fn info(&self) -> Result<ServerInfo> {
+        Ok(self.server_info())
+    }
+
+    fn events(&self) -> Events {
+        self.desk.hub().listen()
+    }
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session").field("info", &self.info.get()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,56 @@
+//! The handshake of the revisions that have one (MCP specification, Lifecycle): `initialize`, then
+//! `notifications/initialized`.
+
+use serde_json::json;
+
+use super::Session;
+use crate::connection::{CallContext, Connection, Handler};
+use crate::error::{Error, ErrorKind, Result};
+use crate::protocol::era::{HANDSHAKE_REVISIONS, NEWEST_HANDSHAKE, speaks};
+use crate::protocol::{RawJson, ServerInfo, jsonrpc};
+use crate::transport::Kind;
+
+/// Who this side says it is.
+#[derive(Debug, Clone)]
+pub(crate) struct Identity {
+    pub(crate) name: String,
+    pub(crate) version: String,
+}
+
+impl Default for Identity {
+    fn default() -> Self {
+        Self { name: "trunkline".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
+    }
+}
+
+impl Session {
+    /// Agrees on a revision and learns what the server offers.
+    pub(crate) async fn handshake(&self, identity: &Identity) -> Result<()> {
+        let capabilities = self.desk.handler().map_or_else(RawJson::empty_object, Handler::capabilities);
+        let params = json!({
+            "protocolVersion": NEWEST_HANDSHAKE,
+            "capabilities": capabilities.to_value(),
+            "clientInfo": {"name": identity.name, "version": identity.version},
+        });
+        let result = self.request("initialize", Some(params.into()), &CallContext::new()).await?;
+        let info = ServerInfo::from_raw(result);
+        check_revision(&info)?;
+        let _ = self.info.set(info); // once a session
+        let line = jsonrpc::notification("notifications/initialized", None);
+        self.wire.send(Kind::Other, line).await?;
+        self.desk.set_established();
+        Ok(())
+    }
+}
+
+fn check_revision(info: &ServerInfo) -> Result<()> {
+    let message = match info.raw().field("protocolVersion") {
+        Some(version) => match version.as_text() {
+            Some(version) if speaks(&version) => return Ok(()),
+            _ => format!("The server speaks protocol version {version}, which this client doesn't know"),
+        },
+        None => "The server's answer to initialize names no protocol version".to_owned(),
+    };
+    let known = HANDSHAKE_REVISIONS.join(", ");
+    Err(Error::new(ErrorKind::Protocol, message).with_hint(format!("This client speaks {known}")))
+}

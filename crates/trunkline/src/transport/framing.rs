@@ -1,0 +1,262 @@
+//! Lines: messages cut out of a byte stream, and an outgoing buffer that writes at once or gathers.
+
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::{Buf, Bytes, BytesMut};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::Notify;
+
+use super::Inbox;
+use crate::error::{Error, ErrorKind, Result};
+
+/// Cuts lines out of what was read. Searching resumes where it stopped; one line stays one `Bytes`.
+pub(crate) struct Lines {
+    buffer: BytesMut,
+    searched: usize,
+}
+
+impl Lines {
+    pub(crate) fn new() -> Self {
+        Self { buffer: BytesMut::new(), searched: 0 }
+    }
+
+    /// Where to read into: room for at least 8 KiB, doubling while a line grows.
+    fn space(&mut self) -> &mut BytesMut {
+        if self.buffer.capacity() - self.buffer.len() < 4 << 10 {
+            self.buffer.reserve(self.buffer.len().max(8 << 10));
+        }
+        &mut self.buffer
+    }
+
+    fn next(&mut self) -> Option<Bytes> {
+        loop {
+            let Some(found) = memchr::memchr(b'\n', &self.buffer[self.searched..]) else {
+                self.searched = self.buffer.len();
+                return None;
+            };
+            let line = self.buffer.split_to(self.searched + found + 1).freeze();
+            self.searched = 0;
+            if let Some(line) = trimmed(line) {
+                return Some(line);
+            }
+        }
+    }
+
+    /// What is left at the end of the stream.
+    fn rest(&mut self) -> Option<Bytes> {
+        self.searched = 0;
+        trimmed(self.buffer.split().freeze())
+    }
+}
+
+/// A line without its end and without a byte order mark; nothing where it is blank.
+fn trimmed(mut line: Bytes) -> Option<Bytes> {
+    let end = line.strip_suffix(b"\n").unwrap_or(&line);
+    let end = end.strip_suffix(b"\r").unwrap_or(end).len();
+    line.truncate(end);
+    if line.starts_with(b"\xEF\xBB\xBF") {
+        line.advance(3);
+    }
+    (!line.trim_ascii().is_empty()).then_some(line)
+}
+
+/// Reads lines into the inbox until the stream ends. `count` hears how many bytes came.
+pub(crate) async fn read_lines(
+    mut stream: impl AsyncRead + Unpin,
+    max_message: usize,
+    inbox: &dyn Inbox,
+    count: &(dyn Fn(usize) + Sync),
+) -> Result<()> {
+    let mut lines = Lines::new();
+    loop {
+        match stream.read_buf(lines.space()).await {
+            Ok(0) => break,
+            Ok(read) => count(read),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => break, // a reset is an end like any other
+        }
+        while let Some(line) = lines.next() {
+            inbox.message(line);
+        }
+        if lines.buffer.len() > max_message {
+            let seen = lines.buffer.len();
+            return Err(Error::new(
+                ErrorKind::Limit,
+                format!("The server sent a message of over {max_message} bytes ({seen} so far without a line end)"),
+            )
+            .with_hint("Raise Limits::max_message if the server is right to send so much"));
+        }
+    }
+    if let Some(line) = lines.rest() {
+        inbox.message(line);
+    }
+    Ok(())
+}
+
+/// Something that may take bytes without waiting.
+pub(crate) trait TryWrite: Send + Sync {
+    fn try_write(&self, bytes: &[u8]) -> io::Result<usize>;
+}
+
+/// The outgoing side: appended to under a lock, in call order. Written at once where nothing waits, else by
+/// one flusher that takes all there is.
+pub(crate) struct Outbox {
+    state: Mutex<OutState>,
+    wake: Notify,
+    max_unsent: usize,
+}
+
+struct OutState {
+    unsent: BytesMut,
+    /// The flusher holds bytes that were not written yet.
+    busy: bool,
+    open: bool,
+    at_once: Option<Arc<dyn TryWrite>>,
+}
+
+impl Outbox {
+    pub(crate) fn new(max_unsent: usize, at_once: Option<Arc<dyn TryWrite>>) -> Arc<Self> {
+        let state = OutState { unsent: BytesMut::new(), busy: false, open: true, at_once };
+        Arc::new(Self { state: Mutex::new(state), wake: Notify::new(), max_unsent })
+    }
+
+    fn state(&self) -> MutexGuard<'_, OutState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn send(&self, line: &[u8], eager: bool) -> Result<()> {
+        let mut state = self.state();
+        if !state.open {
+            return Err(super::gone());
+        }
+        let mut rest = line;
+        if eager && !state.busy && state.unsent.is_empty() {
+            if let Some(Ok(written)) = state.at_once.as_ref().map(|pipe| pipe.try_write(line)) {
+                rest = &line[written..];
+            }
+            if rest.is_empty() {
+                return Ok(());
+            }
+        }
+        if rest.len() == line.len() && state.unsent.len() + rest.len() > self.max_unsent {
+            let message = format!("The server doesn't read: over {} bytes wait to be sent to it", self.max_unsent);
+            return Err(Error::new(ErrorKind::Limit, message));
+        }
+        state.unsent.extend_from_slice(rest);
+        drop(state);
+        self.wake.notify_one();
+        Ok(())
+    }
+
+    /// Takes no more; the flusher ends when everything is written.
+    pub(crate) fn close(&self) {
+        let mut state = self.state();
+        state.open = false;
+        state.at_once = None;
+        drop(state);
+        self.wake.notify_one();
+    }
+
+    /// Writes what is sent until closed and empty, or until the stream breaks. Dropping the stream at the end
+    /// tells the peer.
+    pub(crate) async fn flush(&self, mut stream: impl AsyncWrite + Unpin) {
+        loop {
+            let chunk = {
+                let mut state = self.state();
+                state.busy = !state.unsent.is_empty();
+                if !state.busy && !state.open {
+                    return;
+                }
+                state.unsent.split()
+            };
+            if chunk.is_empty() {
+                self.wake.notified().await;
+                continue;
+            }
+            let written = stream.write_all(&chunk).await;
+            if written.is_err() || stream.flush().await.is_err() {
+                let mut state = self.state();
+                (state.open, state.busy, state.at_once) = (false, false, None);
+                state.unsent.clear();
+                return;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct Collected(Mutex<Vec<Bytes>>);
+
+    impl Inbox for Collected {
+        fn message(&self, bytes: Bytes) {
+            self.0.lock().unwrap().push(bytes);
+        }
+        fn stderr(&self, _: &str) {}
+        fn warning(&self, _: String) {}
+        fn closed(&self, _: Error) {}
+    }
+
+    async fn lines_of(chunks: &[&[u8]]) -> Vec<Bytes> {
+        let inbox = Collected::default();
+        let (mut writer, reader) = tokio::io::duplex(64);
+        let feed = async {
+            for chunk in chunks {
+                writer.write_all(chunk).await.unwrap();
+            }
+            drop(writer);
+        };
+        let (_, read) = tokio::join!(feed, read_lines(reader, 1 << 20, &inbox, &|_| {}));
+        read.unwrap();
+        inbox.0.into_inner().unwrap()
+    }
+
+    #[tokio::test]
+    async fn cuts_lines_whatever_their_ends_and_chunks() {
+        let lines = lines_of(&[b"\xEF\xBB\xBF{\"a\"", b":1}\r\n\r\n  \n", b"x\ry\n", "日".as_bytes(), b"\nlast"]).await;
+        assert_eq!(lines, [&b"{\"a\":1}"[..], b"x\ry", "日".as_bytes(), b"last"]);
+    }
+
+    #[tokio::test]
+    async fn a_line_longer_than_any_buffer_arrives_whole() {
+        let long = vec![b'x'; 300_000];
+        let lines = lines_of(&[&long, b"\nshort\n"]).await;
+        assert_eq!(lines.iter().map(Bytes::len).collect::<Vec<_>>(), [300_000, 5]);
+    }
+
+    #[tokio::test]
+    async fn an_endless_line_is_a_typed_error() {
+        let error = read_lines(tokio::io::repeat(b'a'), 100_000, &Collected::default(), &|_| {}).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Limit);
+    }
+
+    #[tokio::test]
+    async fn what_is_sent_before_close_is_written_in_order() {
+        let outbox = Outbox::new(1 << 20, None);
+        let (writer, mut reader) = tokio::io::duplex(8);
+        let flusher = tokio::spawn({
+            let outbox = outbox.clone();
+            async move { outbox.flush(writer).await }
+        });
+        for n in 0..100 {
+            outbox.send(format!("{n}\n").as_bytes(), n % 2 == 0).unwrap();
+        }
+        outbox.close();
+        assert_eq!(outbox.send(b"late\n", true).unwrap_err().kind(), ErrorKind::Closed);
+        let mut text = String::new();
+        reader.read_to_string(&mut text).await.unwrap();
+        flusher.await.unwrap();
+        assert_eq!(text, (0..100).map(|n| format!("{n}\n")).collect::<String>());
+    }
+
+    #[tokio::test]
+    async fn a_peer_that_does_not_read_is_a_limit() {
+        let outbox = Outbox::new(10, None);
+        outbox.send(b"12345678", false).unwrap();
+        assert_eq!(outbox.send(b"12345678", false).unwrap_err().kind(), ErrorKind::Limit);
+    }
+}

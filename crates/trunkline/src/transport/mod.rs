@@ -1,0 +1,151 @@
+//! Carries whole messages, and knows no MCP method. What goes out is a line of JSON-RPC; what comes in goes
+//! to an [`Inbox`], on the task that reads, without a queue between.
+
+mod framing;
+mod memory;
+#[cfg(all(unix, feature = "stdio"))]
+mod stdio;
+mod stream;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Limits;
+
+pub(crate) use stream::own_stdio;
+
+/// Where a transport delivers. Called in wire order and never concurrently; must not block.
+pub(crate) trait Inbox: Send + Sync + 'static {
+    /// A whole message, without its line end.
+    fn message(&self, bytes: Bytes);
+    /// A line the server wrote on its standard error.
+    fn stderr(&self, line: &str);
+    /// Something odd that was put up with.
+    fn warning(&self, text: String);
+    /// Nothing more will come; the error says why, with the evidence there is.
+    fn closed(&self, error: Error);
+}
+
+/// What a message is, for transports that treat kinds differently.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Kind {
+    /// Expects an answer. `eager`: few are under way, so write at once instead of gathering.
+    Request { eager: bool },
+    /// A notification or a reply.
+    Other,
+}
+
+/// How to reach a server.
+#[derive(Clone)]
+pub(crate) enum Recipe {
+    /// Start this command and speak over its standard input and output.
+    Stdio(Launch),
+    /// A server in this process.
+    Memory(Arc<dyn Peer>),
+}
+
+/// The other side of a memory transport.
+pub(crate) trait Peer: Send + Sync {
+    /// A new session's inbox, and who takes the wire to its client.
+    fn accept(&self) -> (Arc<dyn Inbox>, Box<dyn FnOnce(Wire) + Send>);
+}
+
+/// A command to start, everything resolved.
+#[derive(Debug, Clone)]
+pub(crate) struct Launch {
+    pub(crate) command: String,
+    pub(crate) args: Vec<String>,
+    /// The whole environment of the child.
+    pub(crate) env: Vec<(std::ffi::OsString, std::ffi::OsString)>,
+    pub(crate) cwd: Option<std::path::PathBuf>,
+}
+
+/// An open transport. Dropping the last handle ends it in the background.
+pub(crate) enum Wire {
+    Memory(memory::MemoryWire),
+    Stream(stream::StreamWire),
+    #[cfg(all(unix, feature = "stdio"))]
+    Stdio(stdio::StdioWire),
+}
+
+/// What is known of a peer, for error messages.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Evidence {
+    /// How many bytes came on the standard output.
+    pub(crate) received: u64,
+    /// How many bytes came on the standard error.
+    pub(crate) stderr_bytes: u64,
+    /// The last lines of the standard error.
+    pub(crate) stderr: Vec<String>,
+    /// Whether the peer is known to be alive.
+    pub(crate) alive: bool,
+}
+
+/// How a transport ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct CloseReport {
+    /// The signal that was needed to end the server, where it didn't go by itself.
+    pub(crate) forced: Option<&'static str>,
+}
+
+impl Wire {
+    /// Opens the transport a recipe names.
+    pub(crate) fn open(recipe: &Recipe, limits: &Limits, inbox: Arc<dyn Inbox>) -> Result<Wire> {
+        match recipe {
+            Recipe::Memory(peer) => {
+                let (other_inbox, attach) = peer.accept();
+                let (wire, other) = memory::pair(inbox, other_inbox);
+                attach(other);
+                Ok(wire)
+            }
+            #[cfg(all(unix, feature = "stdio"))]
+            Recipe::Stdio(launch) => stdio::start(launch, limits, inbox).map(Wire::Stdio),
+            #[cfg(not(all(unix, feature = "stdio")))]
+            Recipe::Stdio(launch) => {
+                let _ = (limits, inbox);
+                let error = Error::config(format!("Can't start \"{}\": this build has no stdio transport", launch.command));
+                Err(error.with_hint("Build trunkline with the feature \"stdio\", on a Unix system"))
+            }
+        }
+    }
+
+    /// Sends one message. It certainly did not leave where this fails.
+    pub(crate) async fn send(&self, kind: Kind, line: Bytes) -> Result<()> {
+        self.tell(kind, line)
+    }
+
+    /// Like [`send`](Self::send) from where nothing can be awaited (a destructor).
+    pub(crate) fn tell(&self, kind: Kind, line: Bytes) -> Result<()> {
+        match self {
+            Wire::Memory(wire) => wire.send(line),
+            Wire::Stream(wire) => wire.send(line),
+            #[cfg(all(unix, feature = "stdio"))]
+            Wire::Stdio(wire) => wire.send(kind, line),
+        }
+    }
+
+    /// Ends the transport and waits until everything it owned is gone. Bounded by the limits' graces.
+    pub(crate) async fn close(&self) -> CloseReport {
+        match self {
+            Wire::Memory(wire) => wire.close(),
+            Wire::Stream(wire) => wire.close().await,
+            #[cfg(all(unix, feature = "stdio"))]
+            Wire::Stdio(wire) => return wire.close().await,
+        }
+        CloseReport::default()
+    }
+
+    pub(crate) fn evidence(&self) -> Evidence {
+        match self {
+            #[cfg(all(unix, feature = "stdio"))]
+            Wire::Stdio(wire) => wire.evidence(),
+            _ => Evidence { alive: true, ..Evidence::default() },
+        }
+    }
+}
+
+fn gone() -> Error {
+    Error::new(ErrorKind::Closed, "The connection is closed")
+}
