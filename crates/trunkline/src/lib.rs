@@ -31,5 +31,8 @@ pub use server::serve_stdio;
 pub use redact::{Redactor, Secret, mask_url};
 pub use tool::{FunctionTool, IntoToolResult, Json, SharedTool, Tool, ToolFunction};
 
+#[cfg(feature = "macros")]
+pub use trunkline_macros::tool;
+
 #[doc(hidden)]
 pub use tool::support as __private;

@@ -1,6 +1,7 @@
 //! Which functions can be tools: [`ToolFunction`], for every number of parameters, sync and async; and how their
 //! parameters are read from a call.
 
+use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -58,6 +59,15 @@ pub struct Body(pub(super) Kind);
 pub(super) enum Kind {
     Inline(Arc<Inline>),
     Awaited(Arc<Awaited>),
+}
+
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            Kind::Inline(_) => "Inline",
+            Kind::Awaited(_) => "Awaited",
+        })
+    }
 }
 
 /// The marker of functions that return their result.

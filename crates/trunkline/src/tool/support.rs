@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::fmt::{self, Display};
 
 use serde::Serialize;
+use serde_json::Value;
 
 use super::output::{IntoToolResult, failed, serialized};
 use crate::protocol::ToolResult;
@@ -68,6 +69,11 @@ impl<T: Serialize> AsSerialize for Output<T> {
     fn tool_result(&self) -> ToolResult {
         serialized(&self.take())
     }
+}
+
+/// The annotations of a tool, from hints by their names in the protocol.
+pub fn hints(hints: &[(&str, bool)]) -> Value {
+    hints.iter().map(|(hint, value)| ((*hint).to_owned(), Value::Bool(*value))).collect()
 }
 
 #[cfg(test)]
