@@ -81,7 +81,11 @@ pub(crate) struct Hub {
     sender: broadcast::Sender<Event>,
     parents: Mutex<Vec<Weak<Hub>>>,
     changes: [AtomicU64; 3],
+    warnings: Mutex<Vec<String>>,
 }
+
+/// How many warnings are kept.
+const KEPT_WARNINGS: usize = 200;
 
 /// A list that can change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,7 +98,13 @@ pub(crate) enum Listed {
 impl Hub {
     pub(crate) fn new(server: &str) -> Arc<Self> {
         let (sender, _) = broadcast::channel(1024);
-        Arc::new(Self { server: server.to_owned(), sender, parents: Mutex::default(), changes: Default::default() })
+        Arc::new(Self {
+            server: server.to_owned(),
+            sender,
+            parents: Mutex::default(),
+            changes: Default::default(),
+            warnings: Mutex::default(),
+        })
     }
 
     pub(crate) fn emit(&self, kind: EventKind) {
@@ -119,9 +129,26 @@ impl Hub {
         }
     }
 
+    /// The warnings so far, with the server's label where they come from another.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        self.warnings.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn keep_warning(&self, server: &str, text: &str) {
+        let own = server == self.server || server.is_empty();
+        let text = if own { text.to_owned() } else { format!("{server}: {text}") };
+        let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        if warnings.len() < KEPT_WARNINGS && !warnings.contains(&text) {
+            warnings.push(text);
+        }
+    }
+
     /// Hands an event on as it is.
     pub(crate) fn pass(&self, event: &Event) {
         self.count(&event.kind);
+        if let EventKind::Warning(text) = &event.kind {
+            self.keep_warning(&event.server, text);
+        }
         let _ = self.sender.send(event.clone()); // nobody listening is fine
         let parents = self.parents.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for parent in parents.iter().filter_map(Weak::upgrade) {

@@ -123,7 +123,7 @@ pub trait Connection: Send + Sync + 'static {
 }
 
 /// Answers a request by the typed methods.
-async fn dispatch<C: Connection>(
+pub(crate) async fn dispatch<C: Connection>(
     connection: &C,
     method: &str,
     params: Option<RawJson>,

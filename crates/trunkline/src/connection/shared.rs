@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
+use super::Connection;
 use super::context::CallContext;
 use super::event::Events;
-use super::Connection;
 use crate::error::Result;
 use crate::protocol::{
     Arguments, Prompt, PromptResult, RawJson, ReadResult, Resource, ResourceTemplate, ServerInfo, ToolDefinition,
@@ -82,12 +82,7 @@ impl Connection for SharedConnection {
     async fn list_tools(&self, cx: &CallContext) -> Result<Vec<ToolDefinition>> {
         self.0.list_tools(cx).await
     }
-    async fn call_tool(
-        &self,
-        name: &str,
-        arguments: Arguments,
-        cx: &CallContext,
-    ) -> Result<ToolResult> {
+    async fn call_tool(&self, name: &str, arguments: Arguments, cx: &CallContext) -> Result<ToolResult> {
         self.0.call_tool(name, arguments, cx).await
     }
     async fn close(&self) -> Result<()> {
@@ -105,20 +100,10 @@ impl Connection for SharedConnection {
     async fn read_resource(&self, uri: &str, cx: &CallContext) -> Result<ReadResult> {
         self.0.read_resource(uri, cx).await
     }
-    async fn get_prompt(
-        &self,
-        name: &str,
-        arguments: Arguments,
-        cx: &CallContext,
-    ) -> Result<PromptResult> {
+    async fn get_prompt(&self, name: &str, arguments: Arguments, cx: &CallContext) -> Result<PromptResult> {
         self.0.get_prompt(name, arguments, cx).await
     }
-    async fn request(
-        &self,
-        method: &str,
-        params: Option<RawJson>,
-        cx: &CallContext,
-    ) -> Result<RawJson> {
+    async fn request(&self, method: &str, params: Option<RawJson>, cx: &CallContext) -> Result<RawJson> {
         self.0.request(method, params, cx).await
     }
     async fn info(&self) -> Result<ServerInfo> {
@@ -126,6 +111,43 @@ impl Connection for SharedConnection {
     }
     fn events(&self) -> Events {
         self.0.events()
+    }
+}
+
+/// A shared connection of a known type is a connection too.
+impl<C: Connection> Connection for Arc<C> {
+    async fn list_tools(&self, cx: &CallContext) -> Result<Vec<ToolDefinition>> {
+        (**self).list_tools(cx).await
+    }
+    async fn call_tool(&self, name: &str, arguments: Arguments, cx: &CallContext) -> Result<ToolResult> {
+        (**self).call_tool(name, arguments, cx).await
+    }
+    async fn close(&self) -> Result<()> {
+        (**self).close().await
+    }
+    async fn list_resources(&self, cx: &CallContext) -> Result<Vec<Resource>> {
+        (**self).list_resources(cx).await
+    }
+    async fn list_resource_templates(&self, cx: &CallContext) -> Result<Vec<ResourceTemplate>> {
+        (**self).list_resource_templates(cx).await
+    }
+    async fn list_prompts(&self, cx: &CallContext) -> Result<Vec<Prompt>> {
+        (**self).list_prompts(cx).await
+    }
+    async fn read_resource(&self, uri: &str, cx: &CallContext) -> Result<ReadResult> {
+        (**self).read_resource(uri, cx).await
+    }
+    async fn get_prompt(&self, name: &str, arguments: Arguments, cx: &CallContext) -> Result<PromptResult> {
+        (**self).get_prompt(name, arguments, cx).await
+    }
+    async fn request(&self, method: &str, params: Option<RawJson>, cx: &CallContext) -> Result<RawJson> {
+        (**self).request(method, params, cx).await
+    }
+    async fn info(&self) -> Result<ServerInfo> {
+        (**self).info().await
+    }
+    fn events(&self) -> Events {
+        (**self).events()
     }
 }
 

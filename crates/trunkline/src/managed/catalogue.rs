@@ -1,5 +1,6 @@
 //! The tools a server listed last, kept until it says that they changed.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::connection::{Hub, Listed};
@@ -7,7 +8,10 @@ use crate::protocol::ToolDefinition;
 
 /// What was listed, and under which generation.
 #[derive(Debug, Default)]
-pub(crate) struct Catalogue(Mutex<Option<(u64, Arc<[ToolDefinition]>)>>);
+pub(crate) struct Catalogue {
+    kept: Mutex<Option<(u64, Arc<[ToolDefinition]>)>>,
+    stored: AtomicU64,
+}
 
 impl Catalogue {
     /// The generation that a list asked for now will belong to.
@@ -16,16 +20,24 @@ impl Catalogue {
     }
 
     pub(super) fn store(&self, generation: u64, tools: &[ToolDefinition]) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((generation, tools.into()));
+        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some((generation, tools.into()));
+        self.stored.fetch_add(1, Ordering::SeqCst);
     }
 
     /// The tools as listed last; nothing where they were never listed or have changed since.
     pub(crate) fn tools(&self, hub: &Hub) -> Option<Arc<[ToolDefinition]>> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.as_ref().filter(|(generation, _)| *generation == hub.generation(Listed::Tools)).map(|(_, tools)| tools.clone())
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.as_ref()
+            .filter(|(generation, _)| *generation == hub.generation(Listed::Tools))
+            .map(|(_, tools)| tools.clone())
+    }
+
+    /// Counts up with every list that was kept.
+    pub(crate) fn version(&self) -> u64 {
+        self.stored.load(Ordering::SeqCst)
     }
 
     pub(crate) fn clear(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 }

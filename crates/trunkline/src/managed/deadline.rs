@@ -65,7 +65,11 @@ where
     }
 }
 
-async fn race<T>(call: impl Future<Output = Result<T>>, expired: impl Future, error: impl FnOnce() -> Error) -> Result<T> {
+async fn race<T>(
+    call: impl Future<Output = Result<T>>,
+    expired: impl Future,
+    error: impl FnOnce() -> Error,
+) -> Result<T> {
     tokio::select! {
         biased;
         outcome = call => outcome,

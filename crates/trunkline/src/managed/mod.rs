@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
+use crate::config::ServerSpec;
 use crate::connection::{CallContext, Connection, EventKind, Events, Hub, SharedConnection, SharedHandler};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
@@ -21,8 +22,9 @@ use crate::protocol::{
     ToolResult,
 };
 use crate::redact::Redactor;
-use crate::session::{Identity, Recipe, Session};
+use crate::session::{Identity, Session};
 use catalogue::Catalogue;
+pub(crate) use open::no_http;
 
 /// How a server is reached, made anew for each connect (variables are resolved then).
 pub(crate) type Plan = Arc<dyn Fn() -> Result<Planned> + Send + Sync>;
@@ -30,8 +32,10 @@ pub(crate) type Plan = Arc<dyn Fn() -> Result<Planned> + Send + Sync>;
 /// What a plan comes to.
 #[derive(Clone)]
 pub(crate) enum Planned {
-    /// Open a session by this recipe.
-    Session { recipe: Recipe, redactor: Redactor },
+    /// Reach this server.
+    Server(ServerSpec),
+    /// Serve this connection in memory and speak to it over the protocol.
+    Memory(SharedConnection),
     /// There is a connection already.
     Existing(SharedConnection),
 }
@@ -100,6 +104,17 @@ pub(crate) struct Live {
     connection: SharedConnection,
     session: Option<Session>,
     redactor: Redactor,
+    /// Passes on the events of a connection that isn't a session of ours.
+    _listening: Option<Arc<Listening>>,
+}
+
+/// A task that ends with whoever holds this.
+struct Listening(AbortHandle);
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }
 
 impl Managed {

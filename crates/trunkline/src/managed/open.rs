@@ -2,28 +2,35 @@
 
 use std::sync::Arc;
 
-use super::{Live, Planned, Setup};
-use crate::connection::{Hub, SharedConnection};
+use super::{Listening, Live, Planned, Setup};
+use crate::config::{ServerSpec, ToolFilter, TransportSpec};
+use crate::connection::{Connection, Hub, SharedConnection};
 use crate::error::{Error, ErrorKind, Result};
+use crate::filtered::Filtered;
 use crate::redact::Redactor;
-use crate::session::{Recipe, Session};
+use crate::session::{Launch, Recipe, Session};
 
 /// Connects. Settles only after a server that failed is gone again.
 #[tracing::instrument(level = "debug", skip_all, fields(server = %setup.label))]
 pub(super) async fn open(setup: &Setup, hub: &Arc<Hub>) -> Result<Live> {
     let planned = (setup.plan)().map_err(|error| describe(setup, None, &Redactor::default(), error))?;
-    let (recipe, redactor) = match planned {
-        Planned::Existing(connection) => {
-            return Ok(Live { connection, session: None, redactor: Redactor::default() });
+    let (recipe, redactor, filter) = match planned {
+        Planned::Existing(connection) => return Ok(existing(connection, hub)),
+        Planned::Memory(server) => {
+            (Recipe::Memory(crate::server::peer(server)), Redactor::default(), ToolFilter::default())
         }
-        Planned::Session { recipe, redactor } => (recipe, redactor),
+        Planned::Server(spec) => (recipe(&spec)?, spec.redactor, spec.tools),
     };
     let started = Session::start(&recipe, &setup.limits, hub.clone(), setup.handler.clone());
     let session = started.map_err(|error| describe(setup, None, &redactor, connecting(setup, error)))?;
     let error = match tokio::time::timeout(setup.start_timeout, session.handshake(&setup.identity)).await {
         Ok(Ok(())) => {
             tracing::debug!("connected");
-            return Ok(Live { connection: SharedConnection::new(session.clone()), session: Some(session), redactor });
+            let connection = match filter.is_open() {
+                true => SharedConnection::new(session.clone()),
+                false => SharedConnection::new(Filtered::new(session.clone(), filter)),
+            };
+            return Ok(Live { connection, session: Some(session), redactor, _listening: None });
         }
         Ok(Err(error)) => connecting(setup, error),
         Err(_) => too_slow(setup, &session, &recipe),
@@ -31,6 +38,36 @@ pub(super) async fn open(setup: &Setup, hub: &Arc<Hub>) -> Result<Live> {
     let error = describe(setup, Some(&session), &redactor, error);
     session.end().await;
     Err(error)
+}
+
+fn existing(connection: SharedConnection, hub: &Arc<Hub>) -> Live {
+    let (mut events, hub) = (connection.events(), hub.clone());
+    let listening = tokio::spawn(async move {
+        while let Some(event) = events.next().await {
+            hub.pass(&event);
+        }
+    });
+    let listening = Some(Arc::new(Listening(listening.abort_handle())));
+    Live { connection, session: None, redactor: Redactor::default(), _listening: listening }
+}
+
+fn recipe(spec: &ServerSpec) -> Result<Recipe> {
+    match &spec.transport {
+        TransportSpec::Stdio(spec) => Ok(Recipe::Stdio(Launch {
+            command: spec.command.to_string_lossy().into_owned(),
+            args: spec.args.clone(),
+            env: spec.env.clone(),
+            cwd: spec.cwd.clone(),
+        })),
+        TransportSpec::Http(http) | TransportSpec::Sse(http) => Err(no_http(&http.url)),
+    }
+}
+
+/// What to say of a URL in a version without HTTP.
+pub(crate) fn no_http(url: &str) -> Error {
+    let url = crate::redact::mask_url(url);
+    Error::new(ErrorKind::Config, format!("Can't connect to {url}: this version has no HTTP transport yet"))
+        .with_hint("Use a stdio server; many remote servers come with a local command")
 }
 
 /// An error of the handshake, as the person sees it who wanted to connect.

@@ -183,7 +183,12 @@ fn own_id(id: &RawJson) -> Option<(u64, bool)> {
     let digits = quoted.unwrap_or(text);
     let canonical = digits == b"0" || !digits.starts_with(b"0");
     let number = std::str::from_utf8(digits).ok().filter(|_| canonical)?;
-    number.bytes().all(|byte| byte.is_ascii_digit()).then(|| number.parse().ok()).flatten().map(|id| (id, quoted.is_some()))
+    number
+        .bytes()
+        .all(|byte| byte.is_ascii_digit())
+        .then(|| number.parse().ok())
+        .flatten()
+        .map(|id| (id, quoted.is_some()))
 }
 
 impl RpcError {
@@ -320,7 +325,12 @@ mod tests {
     #[test]
     fn ids_in_quotes_match_only_when_canonical() {
         assert!(matches!(one(r#"{"id":"7","result":1}"#), Ok(Message::Response { id: 7, id_was_text: true, .. })));
-        for line in [r#"{"id":"07","result":1}"#, r#"{"id":"1.0","result":1}"#, r#"{"id":" 1","result":1}"#, r#"{"id":1.0,"result":1}"#] {
+        for line in [
+            r#"{"id":"07","result":1}"#,
+            r#"{"id":"1.0","result":1}"#,
+            r#"{"id":" 1","result":1}"#,
+            r#"{"id":1.0,"result":1}"#,
+        ] {
             assert!(matches!(one(line), Ok(Message::Stray { id: Some(_), .. })), "{line}");
         }
     }
@@ -330,14 +340,20 @@ mod tests {
         for line in [r#"{"jsonrpc":"2.0","id":3}"#, r#"{"jsonrpc":"2.0","id":3,"result":{},"error":{}}"#] {
             assert!(matches!(one(line), Ok(Message::Response { id: 3, outcome: Outcome::Malformed(_), .. })), "{line}");
         }
-        let Ok(Message::Response { outcome: Outcome::Error(error), .. }) = one(r#"{"id":3,"error":"oops"}"#) else { panic!() };
+        let Ok(Message::Response { outcome: Outcome::Error(error), .. }) = one(r#"{"id":3,"error":"oops"}"#) else {
+            panic!()
+        };
         assert_eq!(error.message, "oops");
-        let Ok(Message::Response { outcome: Outcome::Error(error), .. }) = one(r#"{"id":3,"error":{"code":"E1","message":5}}"#)
+        let Ok(Message::Response { outcome: Outcome::Error(error), .. }) =
+            one(r#"{"id":3,"error":{"code":"E1","message":5}}"#)
         else {
             panic!()
         };
         assert_eq!((error.code, error.message.as_str()), (INTERNAL_ERROR, "5"));
-        assert!(matches!(one(r#"{"id":3,"result":{},"error":null}"#), Ok(Message::Response { outcome: Outcome::Result(_), .. })));
+        assert!(matches!(
+            one(r#"{"id":3,"result":{},"error":null}"#),
+            Ok(Message::Response { outcome: Outcome::Result(_), .. })
+        ));
     }
 
     #[test]

@@ -83,9 +83,8 @@ impl RawJson {
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T> {
         let mut reader = serde_json::Deserializer::from_slice(&self.0);
         reader.disable_recursion_limit(); // the scanner bounded the depth
-        T::deserialize(&mut reader).map_err(|error| {
-            Error::new(ErrorKind::Protocol, format!("Unexpected JSON: {error}")).with_source(error)
-        })
+        T::deserialize(&mut reader)
+            .map_err(|error| Error::new(ErrorKind::Protocol, format!("Unexpected JSON: {error}")).with_source(error))
     }
 
     /// The value as `serde_json` holds it. Integers beyond 64 bits and floats beyond `f64` lose digits there;
@@ -418,7 +417,10 @@ mod tests {
     #[test]
     fn sets_a_member_and_leaves_the_others_alone() {
         let object = raw(r#"{ "z" : 1.0, "_meta":{}, "a":[ 1 ] }"#);
-        assert_eq!(object.with_member("_meta", &raw("{\"k\":1}")).to_string(), r#"{"z":1.0,"a":[ 1 ],"_meta":{"k":1}}"#);
+        assert_eq!(
+            object.with_member("_meta", &raw("{\"k\":1}")).to_string(),
+            r#"{"z":1.0,"a":[ 1 ],"_meta":{"k":1}}"#
+        );
         assert_eq!(RawJson::empty_object().with_member("k", &raw("1")).to_string(), r#"{"k":1}"#);
     }
 

@@ -168,7 +168,9 @@ fn on_the_wire(value: &Value) -> Value {
     match value {
         Value::String(text) => json!({"content": [{"type": "text", "text": text}]}),
         Value::Null => json!({"content": []}),
-        Value::Object(_) => json!({"content": [{"type": "text", "text": value.to_string()}], "structuredContent": value}),
+        Value::Object(_) => {
+            json!({"content": [{"type": "text", "text": value.to_string()}], "structuredContent": value})
+        }
         _ => json!({"content": [{"type": "text", "text": value.to_string()}], "structuredContent": {"result": value}}),
     }
 }
@@ -193,15 +195,24 @@ mod tests {
         for (result, value) in [
             (r#"{"content":[{"type":"text","text":"hi"}]}"#, json!("hi")),
             (r#"{"content":[{"type":"text","text":"{\"a\":1}"}]}"#, json!({"a": 1})),
-            (r#"{"content":[{"type":"text","text":"a"},{"type":"text","text":""},{"type":"text","text":"b"}]}"#, json!("a\nb")),
+            (
+                r#"{"content":[{"type":"text","text":"a"},{"type":"text","text":""},{"type":"text","text":"b"}]}"#,
+                json!("a\nb"),
+            ),
             (r#"{"content":[{"type":"text","text":"3"}],"structuredContent":{"result":3}}"#, json!(3)),
             (r#"{"content":[{"type":"text","text":""}]}"#, json!("")),
             (r#"{"content":[],"structuredContent":{"s":1}}"#, json!({"s": 1})),
             (r#"{"structuredContent":[1,2]}"#, json!([1, 2])),
             (r#"{}"#, Value::Null),
             (r#"{"content":null}"#, Value::Null),
-            (r#"{"content":[{"type":"image","data":"AA==","mimeType":"image/png"}]}"#, json!({"type": "image", "data": "AA==", "mimeType": "image/png"})),
-            (r#"{"content":[{"type":"text","text":"A"},{"type":"hologram_v9","x":1}]}"#, json!([{"type": "text", "text": "A"}, {"type": "hologram_v9", "x": 1}])),
+            (
+                r#"{"content":[{"type":"image","data":"AA==","mimeType":"image/png"}]}"#,
+                json!({"type": "image", "data": "AA==", "mimeType": "image/png"}),
+            ),
+            (
+                r#"{"content":[{"type":"text","text":"A"},{"type":"hologram_v9","x":1}]}"#,
+                json!([{"type": "text", "text": "A"}, {"type": "hologram_v9", "x": 1}]),
+            ),
             (r#"{"content":[{"type":"text"}]}"#, json!({"type": "text"})),
             (r#"{"content":[{"type":"text","text":"000123"}]}"#, json!("000123")),
         ] {
@@ -211,9 +222,10 @@ mod tests {
 
     #[test]
     fn an_error_result_is_an_error_that_keeps_the_result() {
-        let error = wire(r#"{"isError":true,"content":[{"type":"text","text":"denied"}],"structuredContent":{"code":7}}"#)
-            .into_value("rm")
-            .unwrap_err();
+        let error =
+            wire(r#"{"isError":true,"content":[{"type":"text","text":"denied"}],"structuredContent":{"code":7}}"#)
+                .into_value("rm")
+                .unwrap_err();
         assert_eq!((error.kind(), error.message()), (ErrorKind::Tool, "denied"));
         assert_eq!(error.tool_result().unwrap().structured().unwrap().to_string(), r#"{"code":7}"#);
         assert!(error.may_have_run());

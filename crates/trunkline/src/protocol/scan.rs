@@ -210,9 +210,7 @@ fn low_half(text: &[u8], at: usize) -> bool {
 }
 
 fn hex4(text: &[u8], at: usize) -> Option<u16> {
-    text.get(at..at + 4)?.iter().try_fold(0, |acc, &byte| {
-        Some(acc << 4 | (byte as char).to_digit(16)? as u16)
-    })
+    text.get(at..at + 4)?.iter().try_fold(0, |acc, &byte| Some(acc << 4 | (byte as char).to_digit(16)? as u16))
 }
 
 /// Where the value at `at` ends, in text that [`value`] accepted. Behaves (no panic, no endless loop) on
@@ -389,8 +387,17 @@ mod tests {
     #[test]
     fn accepts_what_json_is() {
         for text in [
-            "0", "-0.5e+3", "1E9", "\"\"", "\"\\u00e9\\n\\/\"", "\"\\ud83d\\ude00\"", "[]", "[ 1 , [ ] ]", "{}",
-            "{ \"a\" : { \"b\" : [ true , false , null ] } , \"c\":\"\" }", " \t\r\n1 ",
+            "0",
+            "-0.5e+3",
+            "1E9",
+            "\"\"",
+            "\"\\u00e9\\n\\/\"",
+            "\"\\ud83d\\ude00\"",
+            "[]",
+            "[ 1 , [ ] ]",
+            "{}",
+            "{ \"a\" : { \"b\" : [ true , false , null ] } , \"c\":\"\" }",
+            " \t\r\n1 ",
         ] {
             assert_eq!(whole(text.as_bytes()), Ok(()), "{text}");
         }
@@ -399,8 +406,32 @@ mod tests {
     #[test]
     fn refuses_what_json_is_not() {
         for text in [
-            "", " ", "01", "1.", ".5", "+1", "-", "1e", "NaN", "Infinity", "tru", "\"", "\"\\x\"", "\"\\u12\"",
-            "\"a\nb\"", "[1,]", "[1 2]", "[", "]", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{a:1}", "{1:1}", "1 1", "[}",
+            "",
+            " ",
+            "01",
+            "1.",
+            ".5",
+            "+1",
+            "-",
+            "1e",
+            "NaN",
+            "Infinity",
+            "tru",
+            "\"",
+            "\"\\x\"",
+            "\"\\u12\"",
+            "\"a\nb\"",
+            "[1,]",
+            "[1 2]",
+            "[",
+            "]",
+            "{\"a\"}",
+            "{\"a\":}",
+            "{\"a\":1,}",
+            "{a:1}",
+            "{1:1}",
+            "1 1",
+            "[}",
         ] {
             assert_eq!(whole(text.as_bytes()).unwrap_err().kind, FaultKind::Syntax, "{text}");
         }
@@ -431,8 +462,7 @@ mod tests {
     #[test]
     fn walks_members_and_items() {
         let text = br#" { "a" : [1, {"x":"}"}] , "b\u0063":"]," } "#;
-        let members: Vec<_> =
-            Members::new(text).map(|m| (text[m.key].to_vec(), text[m.value].to_vec())).collect();
+        let members: Vec<_> = Members::new(text).map(|m| (text[m.key].to_vec(), text[m.value].to_vec())).collect();
         assert_eq!(members.len(), 2);
         assert_eq!(members[0].1, br#"[1, {"x":"}"}]"#);
         assert!(key_is(&members[1].0, "bc"));

@@ -2,6 +2,7 @@
 //! raw JSON with accessors that decode on demand, so unknown fields survive and one bad field costs itself.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
@@ -37,6 +38,26 @@ macro_rules! opaque {
     )*};
 }
 pub(crate) use opaque;
+
+/// Implements which server an entry is of.
+macro_rules! of_server {
+    ($($name:ident),*) => {$(
+        impl $name {
+            /// The label of the server that listed it; empty where it wasn't listed through a client.
+            pub fn server(&self) -> &str {
+                self.server.as_deref().unwrap_or_default()
+            }
+
+            /// The same entry, of `server` where it is of none yet.
+            pub(crate) fn of_server(mut self, server: &str) -> Self {
+                self.server.get_or_insert_with(|| server.into());
+                self
+            }
+        }
+    )*};
+}
+
+of_server!(Resource, ResourceTemplate, Prompt);
 
 opaque!(ToolDefinition, Resource, ResourceTemplate, Prompt, PromptArgument, ServerInfo);
 
@@ -145,6 +166,7 @@ fn named(raw: &RawJson, field: &str) -> Result<String, String> {
 pub struct Resource {
     raw: RawJson,
     uri: Box<str>,
+    server: Option<Arc<str>>,
 }
 
 impl Resource {
@@ -153,18 +175,18 @@ impl Resource {
         let mut out = ObjectWriter::new();
         out.text("uri", uri.as_ref());
         out.text("name", name.as_ref());
-        Self { raw: out.finish(), uri: uri.as_ref().into() }
+        Self { raw: out.finish(), uri: uri.as_ref().into(), server: None }
     }
 
     pub(crate) fn read(raw: RawJson) -> Result<Self, String> {
         let uri = named(&raw, "uri")?;
-        Ok(Self { raw, uri: uri.into() })
+        Ok(Self { raw, uri: uri.into(), server: None })
     }
 
     /// The same resource with another field set, such as `mimeType` or `description`.
     #[must_use]
     pub fn with(self, field: &str, value: impl Into<RawJson>) -> Self {
-        Self { raw: self.raw.with_member(field, &value.into()), uri: self.uri }
+        Self { raw: self.raw.with_member(field, &value.into()), ..self }
     }
 
     /// What identifies it.
@@ -193,6 +215,7 @@ impl Resource {
 pub struct ResourceTemplate {
     raw: RawJson,
     template: Box<str>,
+    server: Option<Arc<str>>,
 }
 
 impl ResourceTemplate {
@@ -201,12 +224,12 @@ impl ResourceTemplate {
         let mut out = ObjectWriter::new();
         out.text("uriTemplate", uri_template.as_ref());
         out.text("name", name.as_ref());
-        Self { raw: out.finish(), template: uri_template.as_ref().into() }
+        Self { raw: out.finish(), template: uri_template.as_ref().into(), server: None }
     }
 
     pub(crate) fn read(raw: RawJson) -> Result<Self, String> {
         let template = named(&raw, "uriTemplate")?;
-        Ok(Self { raw, template: template.into() })
+        Ok(Self { raw, template: template.into(), server: None })
     }
 
     /// The template, such as `file:///{path}`.
@@ -261,6 +284,7 @@ fn template_matches(template: &str, uri: &str) -> bool {
 pub struct Prompt {
     raw: RawJson,
     name: Box<str>,
+    server: Option<Arc<str>>,
 }
 
 impl Prompt {
@@ -271,12 +295,12 @@ impl Prompt {
         if !arguments.is_empty() {
             out.member("arguments", &super::raw::array(arguments.iter().map(|argument| &argument.raw)));
         }
-        Self { raw: out.finish(), name: name.as_ref().into() }
+        Self { raw: out.finish(), name: name.as_ref().into(), server: None }
     }
 
     pub(crate) fn read(raw: RawJson) -> Result<Self, String> {
         let name = named(&raw, "name")?;
-        Ok(Self { raw, name: name.into() })
+        Ok(Self { raw, name: name.into(), server: None })
     }
 
     /// The same prompt with another field set, such as `description`.
@@ -284,7 +308,7 @@ impl Prompt {
     pub fn with(self, field: &str, value: impl Into<RawJson>) -> Self {
         let raw = self.raw.with_member(field, &value.into());
         let name = raw.text("name").map_or(self.name, Into::into);
-        Self { raw, name }
+        Self { raw, name, server: self.server }
     }
 
     /// The name on the wire.
@@ -398,7 +422,8 @@ mod tests {
 
     #[test]
     fn tools_are_read_leniently_and_nameless_ones_say_why() {
-        let tool = ToolDefinition::read(raw(r#"{"name":"a","title":null,"description":null,"inputSchema":null}"#)).unwrap();
+        let tool =
+            ToolDefinition::read(raw(r#"{"name":"a","title":null,"description":null,"inputSchema":null}"#)).unwrap();
         assert_eq!((tool.title(), tool.description()), (None, None));
         assert_eq!(tool.input_schema().to_string(), r#"{"properties":{},"type":"object"}"#);
         for (text, why) in [
@@ -415,7 +440,9 @@ mod tests {
     fn an_odd_schema_is_told() {
         let odd = ToolDefinition::read(raw(r#"{"name":"n4","inputSchema":{"type":"string"}}"#)).unwrap();
         assert!(odd.oddity().unwrap().contains("\"string\""));
-        for fine in [r#"{"name":"n"}"#, r#"{"name":"n","inputSchema":{}}"#, r#"{"name":"n","inputSchema":{"type":"object"}}"#] {
+        for fine in
+            [r#"{"name":"n"}"#, r#"{"name":"n","inputSchema":{}}"#, r#"{"name":"n","inputSchema":{"type":"object"}}"#]
+        {
             assert_eq!(ToolDefinition::read(raw(fine)).unwrap().oddity(), None);
         }
     }

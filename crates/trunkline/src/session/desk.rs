@@ -133,7 +133,8 @@ impl Desk {
             (_, true) => "; it seems to spread one message over several lines, which MCP doesn't allow",
             _ => "",
         };
-        let lines = if oddities.noise_count == 1 { "1 line".to_owned() } else { format!("{} lines", oddities.noise_count) };
+        let lines =
+            if oddities.noise_count == 1 { "1 line".to_owned() } else { format!("{} lines", oddities.noise_count) };
         Some(format!("It wrote {lines} on its standard output that are no messages (first: {first}){advice}"))
     }
 

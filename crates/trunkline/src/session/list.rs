@@ -6,8 +6,8 @@ use super::Session;
 use crate::connection::{CallContext, Connection};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::RawJson;
-use crate::protocol::raw::ObjectWriter;
 use crate::protocol::jsonrpc::METHOD_NOT_FOUND;
+use crate::protocol::raw::ObjectWriter;
 
 /// A list as it grows.
 struct Gathered<T> {
@@ -86,7 +86,9 @@ impl Session {
         }
         if list.seen > self.limits.max_items {
             let message = format!("The list of {field} has over {} entries", self.limits.max_items);
-            return Err(Error::new(ErrorKind::Limit, message).with_hint("Raise Limits::max_items if the server is right"));
+            return Err(
+                Error::new(ErrorKind::Limit, message).with_hint("Raise Limits::max_items if the server is right")
+            );
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ mod open;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-pub(crate) use crate::transport::{Evidence, Recipe};
+pub(crate) use crate::transport::{Launch, Recipe};
 pub(crate) use open::Identity;
 
 use crate::connection::{CallContext, Connection, Events, SharedHandler};
@@ -21,7 +21,7 @@ use crate::protocol::{
     Arguments, Prompt, PromptResult, RawJson, ReadResult, Resource, ResourceTemplate, ServerInfo, ToolDefinition,
     ToolResult,
 };
-use crate::transport::{CloseReport, Wire};
+use crate::transport::{CloseReport, Evidence, Wire};
 use desk::{Desk, Reception};
 
 /// A session; dropping the last handle ends it in the background.

@@ -105,7 +105,8 @@ impl Wire {
             #[cfg(not(all(unix, feature = "stdio")))]
             Recipe::Stdio(launch) => {
                 let _ = (limits, inbox);
-                let error = Error::config(format!("Can't start \"{}\": this build has no stdio transport", launch.command));
+                let error =
+                    Error::config(format!("Can't start \"{}\": this build has no stdio transport", launch.command));
                 Err(error.with_hint("Build trunkline with the feature \"stdio\", on a Unix system"))
             }
         }

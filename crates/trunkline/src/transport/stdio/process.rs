@@ -121,8 +121,8 @@ impl Drop for Process {
         let (group, reaped) = (self.group, self.status.is_some());
         let ladder = move || {
             let _ticket = ticket;
-            for (signal, grace) in
-                [(None, 500), (Some(Signal::TERM), 2000), (Some(Signal::KILL), 1000)].map(|(s, ms)| (s, Duration::from_millis(ms)))
+            for (signal, grace) in [(None, 500), (Some(Signal::TERM), 2000), (Some(Signal::KILL), 1000)]
+                .map(|(s, ms)| (s, Duration::from_millis(ms)))
             {
                 if let Some(signal) = signal {
                     let _ = kill_process_group(group, signal);

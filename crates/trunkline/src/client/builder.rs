@@ -1,0 +1,301 @@
+//! How a client is set up. Nothing here does I/O.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use indexmap::IndexMap;
+
+use super::Client;
+use crate::config::{Config, Environment, ServerSpec, StdioPlan};
+use crate::connection::{Connection, Handler, SharedConnection, SharedHandler};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::managed::{Managed, Plan, Planned, Setup, no_http};
+use crate::name;
+use crate::session::Identity;
+
+/// Sets up a [`Client`]. Building checks everything and does no I/O.
+#[derive(Debug, Default, Clone)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct ClientBuilder {
+    transports: Vec<Transport>,
+    label: Option<String>,
+    namespaced: bool,
+    timeout: Option<Duration>,
+    start_timeout: Option<Duration>,
+    max_timeout: Option<Duration>,
+    env: IndexMap<String, String>,
+    inherit_env: bool,
+    cwd: Option<PathBuf>,
+    headers: Vec<(String, String)>,
+    handler: Option<SharedHandler>,
+    identity: Option<Identity>,
+    limits: Option<Limits>,
+    pub(super) environment: Option<Environment>,
+}
+
+#[derive(Debug, Clone)]
+enum Transport {
+    Stdio { command: String, args: Vec<String> },
+    Http { url: String },
+    Sse { url: String },
+    Config(Config),
+    Connection(SharedConnection),
+    Memory(SharedConnection),
+}
+
+impl ClientBuilder {
+    /// Nothing set; one transport has to be given.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// See [`Client::stdio`].
+    pub fn stdio<A: Into<String>>(self, command: impl Into<String>, args: impl IntoIterator<Item = A>) -> Self {
+        let args = args.into_iter().map(Into::into).collect();
+        self.over(Transport::Stdio { command: command.into(), args })
+    }
+
+    /// See [`Client::http`].
+    pub fn http(self, url: impl Into<String>) -> Self {
+        self.over(Transport::Http { url: url.into() })
+    }
+
+    /// See [`Client::sse`].
+    pub fn sse(self, url: impl Into<String>) -> Self {
+        self.over(Transport::Sse { url: url.into() })
+    }
+
+    /// See [`Client::from_config`].
+    pub fn config(self, config: &Config) -> Self {
+        self.over(Transport::Config(config.clone()))
+    }
+
+    /// See [`Client::from_connection`].
+    pub fn connection(self, connection: impl Connection) -> Self {
+        self.over(Transport::Connection(SharedConnection::new(connection)))
+    }
+
+    /// See [`Client::in_memory`].
+    pub fn in_memory(self, server: impl Connection) -> Self {
+        self.over(Transport::Memory(SharedConnection::new(server)))
+    }
+
+    fn over(mut self, transport: Transport) -> Self {
+        self.transports.push(transport);
+        self
+    }
+
+    /// The label in logs, errors and exposed names. By default the command's base name, the host, or `static`.
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = Some(label.into());
+        self
+    }
+
+    /// Whether tool names carry the label in front, so that two servers that offer `search` don't collide.
+    /// Off by default.
+    pub fn namespaced(mut self, namespaced: bool) -> Self {
+        self.namespaced = namespaced;
+        self
+    }
+
+    /// How long a call may take; progress starts the wait anew. 30 s by default; zero: no limit.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// How long the server may take from its start to the end of the handshake. 60 s by default, since a first
+    /// `npx` or `uvx` run downloads packages.
+    pub fn start_timeout(mut self, start_timeout: Duration) -> Self {
+        self.start_timeout = Some(start_timeout);
+        self
+    }
+
+    /// How long a call may take in all, whatever progress it reports. 10 min by default; zero: no limit.
+    pub fn max_timeout(mut self, max_timeout: Duration) -> Self {
+        self.max_timeout = Some(max_timeout);
+        self
+    }
+
+    /// Sets a variable in the environment of a stdio server, beside the safe inherited ones (`PATH`, `HOME`,
+    /// `LANG`, proxy variables, ...).
+    pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.env.insert(name.into(), value.into());
+        self
+    }
+
+    /// Whether a stdio server inherits the whole environment of this process, secrets included. Off by default.
+    pub fn inherit_env(mut self, inherit_env: bool) -> Self {
+        self.inherit_env = inherit_env;
+        self
+    }
+
+    /// The working directory of a stdio server.
+    pub fn cwd(mut self, cwd: impl Into<PathBuf>) -> Self {
+        self.cwd = Some(cwd.into());
+        self
+    }
+
+    /// Adds a header to every HTTP request.
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.headers.push((name.into(), value.into()));
+        self
+    }
+
+    /// Who answers what the server asks (sampling, elicitation, roots). Its capabilities are declared in the
+    /// handshake.
+    pub fn handler(mut self, handler: impl Handler) -> Self {
+        self.handler = Some(SharedHandler::new(handler));
+        self
+    }
+
+    /// Who this client says it is. `trunkline` and its version by default.
+    pub fn client_info(mut self, name: impl Into<String>, version: impl Into<String>) -> Self {
+        self.identity = Some(Identity { name: name.into(), version: version.into() });
+        self
+    }
+
+    /// The bounds of the lower layers.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = Some(limits);
+        self
+    }
+
+    /// The environment that variables of a configuration and inherited ones are taken from. This process's own
+    /// by default, as it is when the client is built.
+    pub fn environment(mut self, environment: Environment) -> Self {
+        self.environment = Some(environment);
+        self
+    }
+
+    /// Builds the client without connecting.
+    ///
+    /// # Errors
+    /// [`Config`](crate::ErrorKind::Config) when no transport or more than one was given, or something set
+    /// can't work.
+    pub fn build(mut self) -> Result<Client> {
+        if self.transports.len() > 1 {
+            return Err(Error::config("A client has one transport, but several were given")
+                .with_hint("Use one client for each server, and a MultiServer to unite them"));
+        }
+        let Some(transport) = self.transports.pop() else {
+            return Err(Error::config("A client needs a transport").with_hint(
+                "Give a command (Client::stdio), a URL (Client::http), a configuration (Client::from_config) or a \
+                 connection (Client::from_connection)",
+            ));
+        };
+        self.check(&transport)?;
+        let namespaced = self.namespaced;
+        Ok(Client::new(Managed::new(self.setup(transport)?), namespaced))
+    }
+
+    /// Builds the client and connects it.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build) and [`Client::connect`].
+    pub async fn connect(self) -> Result<Client> {
+        let client = self.build()?;
+        client.connect().await?;
+        Ok(client)
+    }
+
+    fn check(&self, transport: &Transport) -> Result<()> {
+        if let Some(label) = &self.label {
+            name::check_label(label)?;
+        }
+        if self.start_timeout.is_some_and(|timeout| timeout.is_zero()) {
+            return Err(Error::config("start_timeout is zero: no server can start in that time"));
+        }
+        let stdio = matches!(transport, Transport::Stdio { .. });
+        if !stdio && (!self.env.is_empty() || self.cwd.is_some() || self.inherit_env) {
+            return Err(Error::config("env, cwd and inherit_env go with a stdio server only"));
+        }
+        if !self.headers.is_empty() && !matches!(transport, Transport::Http { .. } | Transport::Sse { .. }) {
+            return Err(Error::config("Headers go with an HTTP server only"));
+        }
+        match transport {
+            Transport::Stdio { command, .. } if command.trim().is_empty() => {
+                Err(Error::config("The command of a stdio server is empty"))
+            }
+            Transport::Http { url } | Transport::Sse { url } => Err(no_http(url)),
+            _ => Ok(()),
+        }
+    }
+
+    fn setup(self, transport: Transport) -> Result<Setup> {
+        let (planned, default_label, shown) = match transport {
+            Transport::Connection(connection) => (Planned::Existing(connection), "static".to_owned(), String::new()),
+            Transport::Memory(server) => (Planned::Memory(server), "memory".to_owned(), String::new()),
+            Transport::Stdio { command, args } => {
+                let label = name::label_from_command(&command);
+                let (env, inherit_env, cwd) = (self.env.clone(), self.inherit_env, self.cwd.clone());
+                let plan = StdioPlan { command: command.into(), args, env, inherit_env, cwd };
+                let spec = ServerSpec::stdio(
+                    &label,
+                    plan,
+                    &self.environment.clone().unwrap_or_else(Environment::from_process),
+                );
+                let shown = spec.target();
+                (Planned::Server(spec), label, shown)
+            }
+            Transport::Config(config) => return self.configured(&config),
+            Transport::Http { url } | Transport::Sse { url } => return Err(no_http(&url)),
+        };
+        let plan: Plan = Arc::new(move || Ok(planned.clone()));
+        Ok(self.setup_of(default_label, plan, shown))
+    }
+
+    pub(super) fn check_shared(&self) -> Result<()> {
+        if self.transports.is_empty() && self.label.is_none() {
+            return Ok(());
+        }
+        Err(Error::config("Transport and label come from the configuration's entries, but this builder has its own"))
+    }
+
+    pub(super) fn is_namespaced(&self) -> bool {
+        self.namespaced
+    }
+
+    pub(super) fn own_label(&self) -> Option<String> {
+        self.label.clone()
+    }
+
+    pub(super) fn own_limits(&self) -> Limits {
+        self.limits.clone().unwrap_or_default()
+    }
+
+    /// What an entry says, where this builder says nothing.
+    pub(super) fn with_entry_timeouts(
+        mut self,
+        timeout: Option<Duration>,
+        start_timeout: Option<Duration>,
+        max_timeout: Option<Duration>,
+    ) -> Self {
+        self.timeout = self.timeout.or(timeout);
+        self.start_timeout = self.start_timeout.or(start_timeout);
+        self.max_timeout = self.max_timeout.or(max_timeout);
+        self
+    }
+
+    pub(super) fn setup_of(self, default_label: String, plan: Plan, shown: String) -> Setup {
+        Setup {
+            label: self.label.unwrap_or(default_label),
+            plan,
+            shown,
+            timeout: self.timeout.unwrap_or(DEFAULT_TIMEOUT),
+            start_timeout: self.start_timeout.unwrap_or(DEFAULT_START_TIMEOUT),
+            max_timeout: self.max_timeout.unwrap_or(DEFAULT_MAX_TIMEOUT),
+            handler: self.handler,
+            identity: self.identity.unwrap_or_default(),
+            limits: Arc::new(self.limits.unwrap_or_default()),
+            required: false,
+            origin: None,
+        }
+    }
+}
+
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
+const DEFAULT_START_TIMEOUT: Duration = Duration::from_secs(60);
+const DEFAULT_MAX_TIMEOUT: Duration = Duration::from_secs(600);

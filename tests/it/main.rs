@@ -1,0 +1,3 @@
+//! The integration tests: real subprocesses, real pipes, real failure.
+
+mod smoke;
