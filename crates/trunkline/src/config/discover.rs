@@ -25,7 +25,7 @@ const USER: &str = "mcp.json";
 pub struct Untrusted {
     /// The file.
     pub file: PathBuf,
-    /// The servers it would bring.
+    /// The servers it would bring. A stranger wrote these names: control characters are escaped.
     pub labels: Vec<String>,
     /// Whether it was trusted before it changed.
     pub changed: bool,
@@ -84,7 +84,8 @@ fn project(path: &Path, environment: &Environment) -> Config {
     if status == TrustStatus::Trusted {
         return tolerant(path, config);
     }
-    let labels = config.map(|config| config.claims.into_iter().map(|(label, _)| label).collect()).unwrap_or_default();
+    let claims = config.map(|config| config.claims).unwrap_or_default();
+    let labels = claims.into_iter().map(|(label, _)| label.escape_debug().to_string()).collect();
     let untrusted = Untrusted { file: path.to_owned(), labels, changed: status == TrustStatus::Changed };
     Config { untrusted: vec![untrusted], files: vec![path.to_owned()], ..Config::default() }
 }
@@ -183,6 +184,14 @@ mod tests {
         machine.write("project/.vscode/mcp.json", &["evil"]);
         assert!(config().entries().is_empty());
         assert!(config().untrusted()[0].changed);
+    }
+
+    #[test]
+    fn a_stranger_s_names_can_t_act_on_a_terminal() {
+        let machine = Machine::new();
+        machine.write("project/mcp.json", &["a\\u001b[31m"]);
+        let config = Config::discover::<&Path>(&[], &machine.environment(&[])).unwrap();
+        assert_eq!(config.untrusted()[0].labels, ["a\\u{1b}[31m"]);
     }
 
     #[test]

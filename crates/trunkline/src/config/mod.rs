@@ -38,6 +38,7 @@ mod fields;
 mod filter;
 mod jsonc;
 mod keys;
+mod lookup;
 mod problem;
 mod read;
 mod spec;
@@ -57,7 +58,6 @@ pub use problem::{Origin, Problem};
 pub use spec::{HttpSpec, ServerSpec, StdioSpec, TransportSpec};
 pub use trust::{TrustStatus, TrustStore};
 
-pub(crate) use check::{check_header, check_header_name, check_url, check_variable_name};
 pub(crate) use spec::StdioPlan;
 
 use crate::error::{Error, Result};

@@ -71,7 +71,7 @@ impl Problem {
     /// The same as an [`Error`] of kind [`Config`](crate::ErrorKind::Config).
     pub fn to_error(&self) -> Error {
         let message = match &self.label {
-            Some(label) => format!("Server \"{label}\" can't be used: {}", self.reason),
+            Some(label) => format!("Server \"{}\" can't be used: {}", label.escape_debug(), self.reason),
             None => format!("{}: {}", self.origin.file.display(), self.reason),
         };
         let error = Error::config(message);
@@ -91,7 +91,7 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.origin)?;
         if let Some(label) = &self.label {
-            write!(f, "server \"{label}\": ")?;
+            write!(f, "server \"{}\": ", label.escape_debug())?;
         }
         f.write_str(&self.reason)
     }
