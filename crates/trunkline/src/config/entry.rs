@@ -112,32 +112,8 @@ impl Entry {
     /// The entry for people to read: as it is written, with whatever may be a secret masked. References such
     /// as `${TOKEN}` are shown, since they are none.
     pub fn masked(&self) -> Value {
-        let mut out = Map::new();
+        let mut out = self.fields.transport.masked();
         let mut add = |key: &str, value: Value| out.insert(key.to_owned(), value);
-        match &self.fields.transport {
-            Written::Stdio { command, args, env, cwd, inherit_env } => {
-                add("command", command.written().into());
-                if !args.is_empty() {
-                    add("args", masked_args(args).into());
-                }
-                if !env.is_empty() {
-                    add("env", masked_texts(env, redact::is_plain_variable));
-                }
-                if let Some(cwd) = cwd {
-                    add("cwd", cwd.written().into());
-                }
-                if *inherit_env {
-                    add("inheritEnv", true.into());
-                }
-            }
-            Written::Http { sse, url, headers } => {
-                add("type", if *sse { "sse" } else { "http" }.into());
-                add("url", if is_reference(url) { url.written().into() } else { mask_url(url.written()).into() });
-                if !headers.is_empty() {
-                    add("headers", masked_texts(headers, redact::is_plain_header));
-                }
-            }
-        }
         let durations = [
             ("timeout", self.fields.timeout),
             ("startTimeout", self.fields.start_timeout),
@@ -161,6 +137,38 @@ impl Entry {
             add("tools", json!({"allow": self.fields.tools.allow(), "deny": self.fields.tools.deny()}));
         }
         Value::Object(out)
+    }
+}
+
+impl Written {
+    fn masked(&self) -> Map<String, Value> {
+        let mut out = Map::new();
+        let mut add = |key: &str, value: Value| out.insert(key.to_owned(), value);
+        match self {
+            Written::Stdio { command, args, env, cwd, inherit_env } => {
+                add("command", command.written().into());
+                if !args.is_empty() {
+                    add("args", masked_args(args).into());
+                }
+                if !env.is_empty() {
+                    add("env", masked_texts(env, redact::is_plain_variable));
+                }
+                if let Some(cwd) = cwd {
+                    add("cwd", cwd.written().into());
+                }
+                if *inherit_env {
+                    add("inheritEnv", true.into());
+                }
+            }
+            Written::Http { sse, url, headers } => {
+                add("type", if *sse { "sse" } else { "http" }.into());
+                add("url", if is_reference(url) { url.written().into() } else { mask_url(url.written()).into() });
+                if !headers.is_empty() {
+                    add("headers", masked_texts(headers, redact::is_plain_header));
+                }
+            }
+        }
+        out
     }
 }
 
