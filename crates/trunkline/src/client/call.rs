@@ -70,10 +70,10 @@ impl IntoFuture for Call {
         Box::pin(async move {
             let arguments = self.arguments?;
             if !self.client.names.namespaced() {
-                return self.client.managed.call_tool(&self.name, arguments, &self.cx).await;
+                return (*self.client.managed).call_tool(&self.name, arguments, &self.cx).await;
             }
             let wire = self.client.wire_name(&self.name).await?;
-            self.client.managed.call_tool(&wire, arguments, &self.cx).await
+            (*self.client.managed).call_tool(&wire, arguments, &self.cx).await
         })
     }
 }

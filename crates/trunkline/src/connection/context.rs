@@ -2,10 +2,11 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use super::handler::{Handler, SharedHandler};
 use crate::protocol::RawJson;
@@ -37,6 +38,19 @@ struct Parts {
     handler: Option<SharedHandler>,
     client_capabilities: Option<RawJson>,
     cancellation: Option<Cancellation>,
+    pulse: Option<Pulse>,
+}
+
+/// When progress came last, for whoever watches the deadline of a call.
+struct Pulse {
+    begun: Instant,
+    last: AtomicU64,
+}
+
+impl Clone for Pulse {
+    fn clone(&self) -> Self {
+        Self { begun: self.begun, last: AtomicU64::new(self.last.load(Ordering::Relaxed)) }
+    }
 }
 
 /// One report of a running call (MCP specification, `notifications/progress`).
@@ -95,6 +109,19 @@ impl CallContext {
 
     fn parts(&self) -> Option<&Parts> {
         self.0.as_deref()
+    }
+
+    /// The context of a call that begins now, with the time of its progress noted. One allocation.
+    pub(crate) fn watched(&self, begun: Instant) -> Self {
+        let mut parts = self.0.as_deref().cloned().unwrap_or_default();
+        parts.pulse = Some(Pulse { begun, last: AtomicU64::new(0) });
+        Self(Some(Arc::new(parts)))
+    }
+
+    /// How long after its beginning the call reported progress last; zero before the first report.
+    pub(crate) fn last_progress(&self) -> Duration {
+        let pulse = self.parts().and_then(|parts| parts.pulse.as_ref());
+        pulse.map_or(Duration::ZERO, |pulse| Duration::from_millis(pulse.last.load(Ordering::Relaxed)))
     }
 
     /// How long to wait for the answer. Progress starts the wait anew, up to the hard cap.
@@ -166,12 +193,16 @@ impl CallContext {
 
     /// Whether anybody listens to progress.
     pub fn wants_progress(&self) -> bool {
-        self.parts().is_some_and(|parts| parts.progress.is_some())
+        self.parts().is_some_and(|parts| parts.progress.is_some() || parts.pulse.is_some())
     }
 
     /// Reports progress to whoever made this call.
     pub fn report_progress(&self, progress: &Progress) {
-        if let Some(sink) = self.parts().and_then(|parts| parts.progress.as_ref()) {
+        let Some(parts) = self.parts() else { return };
+        if let Some(pulse) = &parts.pulse {
+            pulse.last.store(pulse.begun.elapsed().as_millis() as u64, Ordering::Relaxed);
+        }
+        if let Some(sink) = &parts.progress {
             sink(progress);
         }
     }

@@ -1,7 +1,7 @@
 //! What happens on a server's side between calls, as a stream that never makes the reader wait.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
@@ -78,7 +78,8 @@ impl Events {
 #[derive(Debug)]
 pub(crate) struct Hub {
     server: String,
-    sender: broadcast::Sender<Event>,
+    /// Made at the first listener: an idle server needs none.
+    sender: OnceLock<broadcast::Sender<Event>>,
     parents: Mutex<Vec<Weak<Hub>>>,
     changes: [AtomicU64; 3],
     warnings: Mutex<Vec<String>>,
@@ -97,10 +98,9 @@ pub(crate) enum Listed {
 
 impl Hub {
     pub(crate) fn new(server: &str) -> Arc<Self> {
-        let (sender, _) = broadcast::channel(1024);
         Arc::new(Self {
             server: server.to_owned(),
-            sender,
+            sender: OnceLock::new(),
             parents: Mutex::default(),
             changes: Default::default(),
             warnings: Mutex::default(),
@@ -149,7 +149,9 @@ impl Hub {
         if let EventKind::Warning(text) = &event.kind {
             self.keep_warning(&event.server, text);
         }
-        let _ = self.sender.send(event.clone()); // nobody listening is fine
+        if let Some(sender) = self.sender.get() {
+            let _ = sender.send(event.clone()); // nobody listening is fine
+        }
         let parents = self.parents.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for parent in parents.iter().filter_map(Weak::upgrade) {
             parent.pass(event);
@@ -157,7 +159,7 @@ impl Hub {
     }
 
     pub(crate) fn listen(&self) -> Events {
-        Events(Some(self.sender.subscribe()))
+        Events(Some(self.sender.get_or_init(|| broadcast::Sender::new(1024)).subscribe()))
     }
 
     pub(crate) fn add_parent(&self, parent: &Arc<Hub>) {

@@ -1,8 +1,7 @@
 //! How long a call may take: a timeout that progress starts anew, under a hard cap.
 
+use std::fmt;
 use std::future::Future;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -10,6 +9,19 @@ use tokio::time::Instant;
 use super::Setup;
 use crate::connection::CallContext;
 use crate::error::{Error, ErrorKind, Result};
+
+/// What a call is, for messages: its method, and which tool, resource or prompt.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct What<'a>(pub(crate) &'a str, pub(crate) Option<&'a str>);
+
+impl fmt::Display for What<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.1 {
+            Some(name) => write!(f, "{} \"{name}\"", self.0),
+            None => f.write_str(self.0),
+        }
+    }
+}
 
 /// The bounds of one call; a bound of zero is none.
 #[derive(Debug, Clone, Copy)]
@@ -28,13 +40,23 @@ impl Deadlines {
     }
 }
 
-/// When the last progress came, in milliseconds since the call began.
-type LastProgress = Arc<AtomicU64>;
+/// Runs a call that no server of ours makes within what its context says, if it says anything.
+pub(crate) async fn within_context<T, F>(
+    what: What<'_>,
+    cx: &CallContext,
+    make: impl FnOnce(CallContext) -> F,
+) -> Result<T>
+where
+    F: Future<Output = Result<T>>,
+{
+    let some = |duration: Option<Duration>| duration.filter(|duration| !duration.is_zero());
+    within(Deadlines { timeout: some(cx.timeout()), cap: some(cx.max_timeout()) }, what, cx, make).await
+}
 
 /// Runs the call that `make` makes from the context it is given, within the deadlines.
 pub(super) async fn within<T, F>(
     deadlines: Deadlines,
-    what: &str,
+    what: What<'_>,
     cx: &CallContext,
     make: impl FnOnce(CallContext) -> F,
 ) -> Result<T>
@@ -51,9 +73,8 @@ where
         };
     };
     let begun = Instant::now();
-    let last = LastProgress::default();
-    let cx = with_progress(cx, begun, last.clone());
-    let expiry = expiry(begun, timeout, cap, last);
+    let cx = cx.watched(begun);
+    let expiry = expiry(begun, timeout, cap, cx.clone());
     tokio::pin!(expiry);
     tokio::select! {
         biased;
@@ -77,36 +98,27 @@ async fn race<T>(
     }
 }
 
-/// The caller's context with the time of each progress report noted on the way.
-fn with_progress(cx: &CallContext, begun: Instant, last: LastProgress) -> CallContext {
-    let caller = cx.clone();
-    cx.clone().on_progress(move |progress| {
-        last.store(begun.elapsed().as_millis() as u64, Ordering::Relaxed);
-        caller.report_progress(progress);
-    })
-}
-
 /// Ends when the call has no time left; whether it was the hard cap.
-async fn expiry(begun: Instant, timeout: Duration, cap: Option<Duration>, last: LastProgress) -> bool {
+async fn expiry(begun: Instant, timeout: Duration, cap: Option<Duration>, cx: CallContext) -> bool {
     loop {
-        let until = Duration::from_millis(last.load(Ordering::Relaxed)) + timeout;
+        let until = cx.last_progress() + timeout;
         let capped = cap.is_some_and(|cap| cap <= until);
         tokio::time::sleep_until(begun + cap.map_or(until, |cap| cap.min(until))).await;
-        let moved = Duration::from_millis(last.load(Ordering::Relaxed)) + timeout > until;
+        let moved = cx.last_progress() + timeout > until;
         if capped || !moved {
             return capped;
         }
     }
 }
 
-fn no_answer(what: &str, timeout: Duration) -> Error {
+fn no_answer(what: What<'_>, timeout: Duration) -> Error {
     let message = format!("No answer to {what} within {} s (timeout)", timeout.as_secs_f64());
     let hint = "Raise the timeout if the server is right to take so long: timeout in code and config, --timeout on the \
                 command line";
     Error::new(ErrorKind::Deadline, message).with_hint(hint).with_may_have_run(true)
 }
 
-fn too_long(what: &str, cap: Duration) -> Error {
+fn too_long(what: What<'_>, cap: Duration) -> Error {
     let message = format!("{what} took over {} s in all (max total, maxTimeout)", cap.as_secs_f64());
     let hint = "Raise max_timeout in code, maxTimeout in the config";
     Error::new(ErrorKind::Deadline, message).with_hint(hint).with_may_have_run(true)
@@ -135,11 +147,11 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn progress_extends_the_wait_up_to_the_cap() {
         let cx = CallContext::new();
-        let outcome = within(bounds(Some(10_000)), "x", &cx, |cx| call(cx, 800, 3)).await;
+        let outcome = within(bounds(Some(10_000)), What("x", None), &cx, |cx| call(cx, 800, 3)).await;
         assert_eq!(outcome.unwrap(), 3);
-        let error = within(bounds(Some(2000)), "x", &cx, |cx| call(cx, 800, 3)).await.unwrap_err();
+        let error = within(bounds(Some(2000)), What("x", None), &cx, |cx| call(cx, 800, 3)).await.unwrap_err();
         assert!(error.message().contains("max total"), "{error}");
-        let error = within(bounds(None), "x", &cx, |cx| call(cx, 1200, 0)).await.unwrap_err();
+        let error = within(bounds(None), What("x", None), &cx, |cx| call(cx, 1200, 0)).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Deadline);
         assert!(error.message().contains("1 s (timeout)") && error.may_have_run());
     }
@@ -147,8 +159,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn zero_is_no_bound() {
         let none = Deadlines { timeout: None, cap: None };
-        assert_eq!(within(none, "x", &CallContext::new(), |cx| call(cx, 1_000_000, 2)).await.unwrap(), 2);
+        assert_eq!(within(none, What("x", None), &CallContext::new(), |cx| call(cx, 1_000_000, 2)).await.unwrap(), 2);
         let capped = Deadlines { timeout: None, cap: Some(TIMEOUT) };
-        assert!(within(capped, "x", &CallContext::new(), |cx| call(cx, 1_000_000, 2)).await.is_err());
+        assert!(within(capped, What("x", None), &CallContext::new(), |cx| call(cx, 1_000_000, 2)).await.is_err());
     }
 }

@@ -24,6 +24,7 @@ use crate::protocol::{
 use crate::redact::Redactor;
 use crate::session::{Identity, Session};
 use catalogue::Catalogue;
+pub(crate) use deadline::{What, within_context};
 pub(crate) use open::no_http;
 
 /// How a server is reached, made anew for each connect (variables are resolved then).
@@ -234,7 +235,7 @@ impl Managed {
     /// Makes a call under its deadlines. A call that certainly never left is made once more on a new connection.
     pub(crate) async fn call<T, F>(
         &self,
-        what: &str,
+        what: What<'_>,
         cx: &CallContext,
         make: impl Fn(SharedConnection, CallContext) -> F,
     ) -> Result<T>
@@ -308,15 +309,14 @@ impl Drop for Managed {
 impl Connection for Managed {
     async fn list_tools(&self, cx: &CallContext) -> Result<Vec<ToolDefinition>> {
         let generation = self.catalogue.asking(&self.hub);
-        let tools = self.call("tools/list", cx, async |live, cx| live.list_tools(&cx).await).await?;
+        let tools = self.call(What("tools/list", None), cx, async |live, cx| live.list_tools(&cx).await).await?;
         self.catalogue.store(generation, &tools);
         Ok(tools)
     }
 
     async fn call_tool(&self, name: &str, arguments: Arguments, cx: &CallContext) -> Result<ToolResult> {
-        let what = format!("tools/call \"{name}\"");
         let make = async |live: SharedConnection, cx: CallContext| live.call_tool(name, arguments.clone(), &cx).await;
-        self.call(&what, cx, make).await.map_err(|error| error.with_context("tool", name))
+        self.call(What("tools/call", Some(name)), cx, make).await.map_err(|error| error.with_context("tool", name))
     }
 
     async fn close(&self) -> Result<()> {
@@ -325,31 +325,31 @@ impl Connection for Managed {
     }
 
     async fn list_resources(&self, cx: &CallContext) -> Result<Vec<Resource>> {
-        self.call("resources/list", cx, async |live, cx| live.list_resources(&cx).await).await
+        self.call(What("resources/list", None), cx, async |live, cx| live.list_resources(&cx).await).await
     }
 
     async fn list_resource_templates(&self, cx: &CallContext) -> Result<Vec<ResourceTemplate>> {
-        self.call("resources/templates/list", cx, async |live, cx| live.list_resource_templates(&cx).await).await
+        self.call(What("resources/templates/list", None), cx, async |live, cx| live.list_resource_templates(&cx).await).await
     }
 
     async fn list_prompts(&self, cx: &CallContext) -> Result<Vec<Prompt>> {
-        self.call("prompts/list", cx, async |live, cx| live.list_prompts(&cx).await).await
+        self.call(What("prompts/list", None), cx, async |live, cx| live.list_prompts(&cx).await).await
     }
 
     async fn read_resource(&self, uri: &str, cx: &CallContext) -> Result<ReadResult> {
-        let what = format!("resources/read \"{uri}\"");
-        let read = self.call(&what, cx, async |live, cx| live.read_resource(uri, &cx).await).await;
+        let what = What("resources/read", Some(uri));
+        let read = self.call(what, cx, async |live, cx| live.read_resource(uri, &cx).await).await;
         read.map_err(|error| error.with_context("uri", uri))
     }
 
     async fn get_prompt(&self, name: &str, arguments: Arguments, cx: &CallContext) -> Result<PromptResult> {
-        let what = format!("prompts/get \"{name}\"");
+        let what = What("prompts/get", Some(name));
         let make = async |live: SharedConnection, cx: CallContext| live.get_prompt(name, arguments.clone(), &cx).await;
-        self.call(&what, cx, make).await.map_err(|error| error.with_context("prompt", name))
+        self.call(what, cx, make).await.map_err(|error| error.with_context("prompt", name))
     }
 
     async fn request(&self, method: &str, params: Option<RawJson>, cx: &CallContext) -> Result<RawJson> {
-        self.call(method, cx, async |live, cx| live.request(method, params.clone(), &cx).await).await
+        self.call(What(method, None), cx, async |live, cx| live.request(method, params.clone(), &cx).await).await
     }
 
     async fn info(&self) -> Result<ServerInfo> {

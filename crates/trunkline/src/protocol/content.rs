@@ -91,10 +91,6 @@ impl ContentBlock {
     pub fn uri(&self) -> Option<String> {
         self.raw.text("uri").or_else(|| self.embedded().map(|resource| resource.uri()))
     }
-
-    pub(crate) fn is_plain_text(&self) -> bool {
-        self.kind() == "text" && self.raw.text("text").is_some()
-    }
 }
 
 /// The contents of one resource: text or bytes (MCP specification, `ResourceContents`).

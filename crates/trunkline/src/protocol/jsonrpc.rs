@@ -1,11 +1,12 @@
 //! The JSON-RPC envelope: written from parts, and split by one validating pass that leaves `params`,
 //! `result` and `error` as the bytes they are. Knows no MCP method.
 
+use std::fmt::Write as _;
 use std::ops::Range;
 
-use bytes::{Bytes, BytesMut};
+use bytes::{BufMut as _, Bytes, BytesMut};
 
-use super::raw::{RawJson, quote};
+use super::raw::RawJson;
 use super::scan::{self, Fault, FaultKind};
 
 /// The codes this crate answers with.
@@ -227,31 +228,130 @@ pub(crate) fn snippet(text: &[u8]) -> String {
     out
 }
 
+/// The parameters of a request or notification.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Params<'a> {
+    /// None at all.
+    None,
+    /// An object made elsewhere.
+    Raw(&'a RawJson),
+    /// An object of these members.
+    Fields(&'a [(&'static str, Field<'a>)]),
+}
+
+/// The value of one parameter.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Field<'a> {
+    Text(&'a str),
+    Json(&'a RawJson),
+}
+
+/// What goes into a request's `_meta`.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Meta<'a> {
+    pub(crate) members: Option<&'a RawJson>,
+    /// Whether progress is wanted; the token is the request's id.
+    pub(crate) progress: bool,
+}
+
 /// A request as one line, newline included.
-pub(crate) fn request(id: u64, method: &str, params: Option<&RawJson>) -> Bytes {
-    let mut out = BytesMut::with_capacity(80 + method.len() + params.map_or(0, |params| params.as_bytes().len()));
+pub(crate) fn request(id: u64, method: &str, params: Params<'_>, meta: Meta<'_>) -> Bytes {
+    let size = match params {
+        Params::None => 0,
+        Params::Raw(raw) => raw.as_bytes().len(),
+        Params::Fields(fields) => fields.iter().map(|(key, value)| key.len() + 6 + value.len()).sum(),
+    };
+    let mut out = BytesMut::with_capacity(128 + method.len() + size);
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
-    out.extend_from_slice(id.to_string().as_bytes());
-    method_and_params(&mut out, method, params);
+    push_number(&mut out, id);
+    out.extend_from_slice(b",\"method\":");
+    push_text(&mut out, method);
+    push_params(&mut out, params, id, meta);
+    out.extend_from_slice(b"}\n");
     out.freeze()
 }
 
 /// A notification as one line, newline included.
-pub(crate) fn notification(method: &str, params: Option<&RawJson>) -> Bytes {
+pub(crate) fn notification(method: &str, params: Params<'_>) -> Bytes {
     let mut out = BytesMut::new();
-    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\"");
-    method_and_params(&mut out, method, params);
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"method\":");
+    push_text(&mut out, method);
+    push_params(&mut out, params, 0, Meta::default());
+    out.extend_from_slice(b"}\n");
     out.freeze()
 }
 
-fn method_and_params(out: &mut BytesMut, method: &str, params: Option<&RawJson>) {
-    out.extend_from_slice(b",\"method\":");
-    out.extend_from_slice(&quote(method));
-    if let Some(params) = params {
-        out.extend_from_slice(b",\"params\":");
-        push_on_one_line(out, params);
+impl Field<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Field::Text(text) => text.len() + 2,
+            Field::Json(json) => json.as_bytes().len(),
+        }
     }
-    out.extend_from_slice(b"}\n");
+}
+
+fn push_number(out: &mut BytesMut, number: u64) {
+    let _ = write!(out, "{number}"); // a growing buffer takes everything
+}
+
+fn push_text(out: &mut BytesMut, text: &str) {
+    let _ = serde_json::to_writer(out.writer(), text); // a growing buffer takes everything
+}
+
+fn push_params(out: &mut BytesMut, params: Params<'_>, id: u64, meta: Meta<'_>) {
+    let has_meta = meta.progress || meta.members.is_some();
+    if matches!(params, Params::None) && !has_meta {
+        return;
+    }
+    out.extend_from_slice(b",\"params\":");
+    match params {
+        Params::Raw(raw) if !has_meta => return push_on_one_line(out, raw),
+        Params::Raw(raw) => return push_on_one_line(out, &raw.with_member("_meta", &merged_meta(raw, id, meta))),
+        Params::Fields(fields) => {
+            out.extend_from_slice(b"{");
+            for (index, (key, value)) in fields.iter().enumerate() {
+                out.extend_from_slice(if index == 0 { b"\"" } else { b",\"" });
+                out.extend_from_slice(key.as_bytes());
+                out.extend_from_slice(b"\":");
+                match value {
+                    Field::Text(text) => push_text(out, text),
+                    Field::Json(json) => push_on_one_line(out, json),
+                }
+            }
+        }
+        Params::None => out.extend_from_slice(b"{"),
+    }
+    if has_meta {
+        let first = out.ends_with(b"{");
+        out.extend_from_slice(if first { b"\"_meta\":" } else { b",\"_meta\":" });
+        push_meta(out, id, meta);
+    }
+    out.extend_from_slice(b"}");
+}
+
+fn push_meta(out: &mut BytesMut, id: u64, meta: Meta<'_>) {
+    match meta.members {
+        None => {
+            out.extend_from_slice(b"{\"progressToken\":");
+            push_number(out, id);
+            out.extend_from_slice(b"}");
+        }
+        Some(members) => push_on_one_line(out, &with_token(members.clone(), id, meta.progress)),
+    }
+}
+
+fn with_token(meta: RawJson, id: u64, progress: bool) -> RawJson {
+    if progress { meta.with_member("progressToken", &serde_json::Value::from(id).into()) } else { meta }
+}
+
+/// What the parameters' own `_meta` says, the context's members over it, and the token.
+fn merged_meta(params: &RawJson, id: u64, meta: Meta<'_>) -> RawJson {
+    let own = params.field("_meta").unwrap_or_else(RawJson::empty_object);
+    let merged = match meta.members {
+        Some(more) => more.members().fold(own, |own, (key, value)| own.with_member(&key, &value)),
+        None => own,
+    };
+    with_token(merged, id, meta.progress)
 }
 
 /// A result as one line, newline included.
@@ -269,7 +369,7 @@ pub(crate) fn error(id: &RawJson, code: i64, message: &str, data: Option<&RawJso
     let mut out = BytesMut::new();
     reply_start(&mut out, id);
     out.extend_from_slice(format!(",\"error\":{{\"code\":{code},\"message\":").as_bytes());
-    out.extend_from_slice(&quote(message));
+    push_text(&mut out, message);
     if let Some(data) = data {
         out.extend_from_slice(b",\"data\":");
         push_on_one_line(&mut out, data);
@@ -392,8 +492,34 @@ mod tests {
     #[test]
     fn what_is_written_is_one_line() {
         let pretty = RawJson::parse("{\n  \"a\": \"x\\ny\"\r\n}").unwrap();
-        let line = request(1, "tools/call", Some(&pretty));
+        let line = request(1, "tools/call", Params::Raw(&pretty), Meta::default());
         assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
         assert!(matches!(one(r#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#), Ok(Message::Request { .. })));
+    }
+
+    #[test]
+    fn meta_is_added_whatever_the_parameters_are() {
+        let mine = RawJson::parse(r#"{"k":1}"#).unwrap();
+        let (plain, full) = (Meta { members: None, progress: true }, Meta { members: Some(&mine), progress: true });
+        let theirs = RawJson::parse(r#"{"a":1,"_meta":{"k":0,"x":2}}"#).unwrap();
+        let line = |params, meta| String::from_utf8(request(7, "m", params, meta).to_vec()).unwrap();
+        let start = r#"{"jsonrpc":"2.0","id":7,"method":"m""#;
+        for (params, meta, rest) in [
+            (Params::None, Meta::default(), "}\n"),
+            (Params::None, plain, ",\"params\":{\"_meta\":{\"progressToken\":7}}}\n"),
+            (Params::Fields(&[("t", Field::Text("a\"b"))]), Meta::default(), ",\"params\":{\"t\":\"a\\\"b\"}}\n"),
+            (
+                Params::Fields(&[("t", Field::Json(&mine))]),
+                full,
+                ",\"params\":{\"t\":{\"k\":1},\"_meta\":{\"k\":1,\"progressToken\":7}}}\n",
+            ),
+            (
+                Params::Raw(&theirs),
+                full,
+                ",\"params\":{\"a\":1,\"_meta\":{\"x\":2,\"k\":1,\"progressToken\":7}}}\n",
+            ),
+        ] {
+            assert_eq!(line(params, meta), format!("{start}{rest}"));
+        }
     }
 }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::content::{ContentBlock, list_or_one};
 use super::raw::RawJson;
+use super::scan;
 use crate::error::{Error, Result};
 
 /// What a tool gave back (MCP specification, `CallToolResult`).
@@ -74,7 +75,7 @@ impl ToolResult {
     /// Whether the tool reports failure.
     pub fn is_error(&self) -> bool {
         match &self.0 {
-            Repr::Wire(raw) => raw.get("isError").is_some_and(|flag| matches!(flag.as_bytes(), b"true" | b"\"true\"")),
+            Repr::Wire(raw) => Opened::new(raw).is_error,
             Repr::Local(_) => false,
         }
     }
@@ -104,8 +105,7 @@ impl ToolResult {
         if blocks.is_empty() {
             return self.structured().map(|structured| structured.to_string()).unwrap_or_default();
         }
-        let texts = blocks.iter().filter_map(ContentBlock::text).filter(|text| !text.is_empty());
-        texts.collect::<Vec<_>>().join("\n")
+        joined(blocks.iter().filter_map(ContentBlock::text))
     }
 
     /// The plain value: text where the server returned text, parsed where it returned JSON, otherwise the raw
@@ -124,14 +124,14 @@ impl ToolResult {
         if let Repr::Local(value) = self.0 {
             return Ok(Arc::unwrap_or_clone(value));
         }
+        let raw = self.raw();
+        match Opened::new(&raw).plain_texts() {
+            Some(texts) if !texts.is_empty() => return Ok(text_value(joined(texts.into_iter()))),
+            _ => {}
+        }
         let blocks = self.content();
-        if blocks.is_empty() {
-            return Ok(self.structured().map_or(Value::Null, |structured| structured.to_value()));
-        }
-        if blocks.iter().all(ContentBlock::is_plain_text) {
-            return Ok(text_value(self.text()));
-        }
         match blocks.as_slice() {
+            [] => Ok(self.structured().map_or(Value::Null, |structured| structured.to_value())),
             [block] => Ok(block.raw().to_value()),
             blocks => Ok(Value::Array(blocks.iter().map(|block| block.raw().to_value()).collect())),
         }
@@ -157,11 +157,66 @@ impl ToolResult {
     }
 }
 
-fn text_value(text: String) -> Value {
-    match RawJson::parse(text.clone()) {
-        Ok(raw) => raw.to_value(),
-        Err(_) => Value::String(text),
+/// The members of a result that matter, found in one walk and without taking shares of its bytes.
+struct Opened<'a> {
+    content: &'a [u8],
+    is_error: bool,
+}
+
+impl<'a> Opened<'a> {
+    fn new(raw: &'a RawJson) -> Self {
+        let text = raw.as_bytes();
+        let mut opened = Self { content: b"", is_error: false };
+        for member in scan::Members::new(text) {
+            let (key, value) = (&text[member.key], &text[member.value]);
+            if scan::key_is(key, "content") {
+                opened.content = value;
+            } else if scan::key_is(key, "isError") {
+                opened.is_error = matches!(value, b"true" | b"\"true\"");
+            }
+        }
+        opened
     }
+
+    /// The texts, if every block is a text block.
+    fn plain_texts(&self) -> Option<Vec<String>> {
+        scan::Items::new(self.content).map(|block| plain_text(&self.content[block])).collect()
+    }
+}
+
+/// The text of a block that is a text block.
+fn plain_text(block: &[u8]) -> Option<String> {
+    let (mut is_text, mut text) = (false, None);
+    for member in scan::Members::new(block) {
+        let (key, value) = (&block[member.key], &block[member.value]);
+        if scan::key_is(key, "type") {
+            is_text = value == b"\"text\"";
+        } else if scan::key_is(key, "text") {
+            text = Some(value);
+        }
+    }
+    text.filter(|text| is_text && text.starts_with(b"\"")).and_then(|text| serde_json::from_slice(text).ok())
+}
+
+/// Joins what isn't empty by newlines.
+fn joined(texts: impl Iterator<Item = String>) -> String {
+    let mut texts = texts.filter(|text| !text.is_empty());
+    let first = texts.next().unwrap_or_default();
+    texts.fold(first, |mut all, text| {
+        all.push('\n');
+        all.push_str(&text);
+        all
+    })
+}
+
+/// Text as the JSON it is, or as text.
+fn text_value(text: String) -> Value {
+    let start = text.as_bytes().get(scan::blank(text.as_bytes(), 0));
+    let may_be_json = matches!(start, Some(b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n'));
+    if may_be_json && scan::whole(text.as_bytes()).is_ok() {
+        return RawJson::trusted(text.into_bytes().into()).to_value();
+    }
+    Value::String(text)
 }
 
 fn on_the_wire(value: &Value) -> Value {

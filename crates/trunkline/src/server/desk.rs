@@ -12,7 +12,7 @@ use crate::connection::{CallContext, Connection, EventKind, LogMessage, Progress
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::RawJson;
 use crate::protocol::era::{NEWEST_HANDSHAKE, speaks};
-use crate::protocol::jsonrpc::{self, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Message, Unreadable};
+use crate::protocol::jsonrpc::{self, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Message, Params, Unreadable};
 use crate::transport::{Inbox, Kind, Wire};
 
 /// The protocol's code for a resource that doesn't exist.
@@ -84,7 +84,8 @@ impl ServerDesk {
     }
 
     fn notify(&self, method: &str, params: Option<Value>) {
-        self.send(jsonrpc::notification(method, params.map(RawJson::from).as_ref()));
+        let params = params.map(RawJson::from);
+        self.send(jsonrpc::notification(method, params.as_ref().map_or(Params::None, Params::Raw)));
     }
 
     fn send(&self, line: Bytes) {

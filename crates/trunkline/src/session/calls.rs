@@ -9,8 +9,7 @@ use super::desk::{Desk, Waiter};
 use crate::connection::CallContext;
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::RawJson;
-use crate::protocol::jsonrpc;
-use crate::protocol::raw::ObjectWriter;
+use crate::protocol::jsonrpc::{self, Field, Meta, Params};
 use crate::transport::{Kind, Wire};
 
 /// With more calls than this under way, requests are gathered and written together.
@@ -20,13 +19,13 @@ const EAGER: usize = 3;
 pub(super) async fn request(
     session: &Session,
     method: &str,
-    params: Option<RawJson>,
+    params: Params<'_>,
     cx: &CallContext,
 ) -> Result<RawJson> {
     let (answer, waiting) = oneshot::channel();
     let (id, under_way) = session.desk.expect(Waiter { answer, cx: cx.clone() })?;
-    let params = with_meta(params, cx, id);
-    let line = jsonrpc::request(id, method, params.as_ref());
+    let meta = Meta { members: cx.meta(), progress: cx.wants_progress() };
+    let line = jsonrpc::request(id, method, params, meta);
     tracing::trace!(target: "trunkline::wire", direction = "out", message = %String::from_utf8_lossy(line.trim_ascii_end()));
     let mut call = Call { id, desk: &session.desk, wire: &session.wire, cancel: false };
     session.wire.send(Kind::Request { eager: under_way <= EAGER }, line).await?;
@@ -59,26 +58,10 @@ impl Drop for Call<'_> {
         if !(waited && self.cancel) {
             return;
         }
-        let mut params = ObjectWriter::new();
-        params.member("requestId", &serde_json::Value::from(self.id).into());
-        params.text("reason", "The client no longer waits for the answer");
-        let line = jsonrpc::notification("notifications/cancelled", Some(&params.finish()));
+        let id = serde_json::Value::from(self.id).into();
+        let reason = Field::Text("The client no longer waits for the answer");
+        let params = [("requestId", Field::Json(&id)), ("reason", reason)];
+        let line = jsonrpc::notification("notifications/cancelled", Params::Fields(&params));
         let _ = self.wire.tell(Kind::Other, line); // best effort: the server may be gone
     }
-}
-
-/// The parameters with the context's `_meta` and, where progress is wanted, a token (the request's id).
-fn with_meta(params: Option<RawJson>, cx: &CallContext, id: u64) -> Option<RawJson> {
-    if cx.meta().is_none() && !cx.wants_progress() {
-        return params;
-    }
-    let params = params.unwrap_or_else(RawJson::empty_object);
-    let mut meta = params.field("_meta").unwrap_or_else(RawJson::empty_object);
-    if let Some(more) = cx.meta() {
-        meta = more.members().fold(meta, |meta, (key, value)| meta.with_member(&key, &value));
-    }
-    if cx.wants_progress() {
-        meta = meta.with_member("progressToken", &serde_json::Value::from(id).into());
-    }
-    Some(params.with_member("_meta", &meta))
 }

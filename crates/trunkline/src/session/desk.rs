@@ -2,6 +2,7 @@
 //! sinks and events. Runs on the task that reads; never waits, never calls user code that could.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
@@ -45,8 +46,24 @@ pub(crate) struct Desk {
 
 #[derive(Default)]
 struct Calls {
-    waiting: HashMap<u64, Waiter>,
+    waiting: HashMap<u64, Waiter, BuildHasherDefault<IdHasher>>,
     over: Option<Error>,
+}
+
+/// Spreads our own ids, which only count up; no need for more.
+#[derive(Default)]
+struct IdHasher(u64);
+
+impl Hasher for IdHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+    }
+    fn write_u64(&mut self, id: u64) {
+        self.0 = (self.0 ^ id).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
 }
 
 #[derive(Default)]

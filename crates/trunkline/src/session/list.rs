@@ -2,12 +2,11 @@
 
 use std::collections::HashSet;
 
-use super::Session;
-use crate::connection::{CallContext, Connection};
+use super::{Session, calls};
+use crate::connection::CallContext;
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::RawJson;
-use crate::protocol::jsonrpc::METHOD_NOT_FOUND;
-use crate::protocol::raw::ObjectWriter;
+use crate::protocol::jsonrpc::{Field, METHOD_NOT_FOUND, Params};
 
 /// A list as it grows.
 struct Gathered<T> {
@@ -56,12 +55,9 @@ impl Session {
     }
 
     async fn page(&self, method: &str, cursor: Option<RawJson>, cx: &CallContext) -> Result<RawJson> {
-        let params = cursor.map(|cursor| {
-            let mut params = ObjectWriter::new();
-            params.member("cursor", &cursor);
-            params.finish()
-        });
-        self.request(method, params, cx).await
+        let fields = cursor.as_ref().map(|cursor| [("cursor", Field::Json(cursor))]);
+        let params = fields.as_ref().map_or(Params::None, |fields| Params::Fields(fields));
+        calls::request(self, method, params, cx).await
     }
 
     fn take_page<T>(

@@ -16,7 +16,7 @@ use crate::connection::{CallContext, Connection, Events, SharedHandler};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::protocol::content::prompt_arguments;
-use crate::protocol::raw::ObjectWriter;
+use crate::protocol::jsonrpc::{Field, Params};
 use crate::protocol::{
     Arguments, Prompt, PromptResult, RawJson, ReadResult, Resource, ResourceTemplate, ServerInfo, ToolDefinition,
     ToolResult,
@@ -92,10 +92,8 @@ impl Connection for Session {
     }
 
     async fn call_tool(&self, name: &str, arguments: Arguments, cx: &CallContext) -> Result<ToolResult> {
-        let mut params = ObjectWriter::new();
-        params.text("name", name);
-        params.member("arguments", arguments.raw());
-        let result = self.request("tools/call", Some(params.finish()), cx).await?;
+        let params = [("name", Field::Text(name)), ("arguments", Field::Json(arguments.raw()))];
+        let result = calls::request(self, "tools/call", Params::Fields(&params), cx).await?;
         if !result.is_object() {
             let message = format!("The server answered tools/call with something that is no result: {result}");
             return Err(Error::new(ErrorKind::Protocol, message).with_may_have_run(true));
@@ -131,20 +129,18 @@ impl Connection for Session {
     }
 
     async fn read_resource(&self, uri: &str, cx: &CallContext) -> Result<ReadResult> {
-        let mut params = ObjectWriter::new();
-        params.text("uri", uri);
-        self.request("resources/read", Some(params.finish()), cx).await.map(ReadResult::from_raw)
+        let params = [("uri", Field::Text(uri))];
+        calls::request(self, "resources/read", Params::Fields(&params), cx).await.map(ReadResult::from_raw)
     }
 
     async fn get_prompt(&self, name: &str, arguments: Arguments, cx: &CallContext) -> Result<PromptResult> {
-        let mut params = ObjectWriter::new();
-        params.text("name", name);
-        params.member("arguments", prompt_arguments(&arguments).raw());
-        self.request("prompts/get", Some(params.finish()), cx).await.map(PromptResult::from_raw)
+        let arguments = prompt_arguments(&arguments);
+        let params = [("name", Field::Text(name)), ("arguments", Field::Json(arguments.raw()))];
+        calls::request(self, "prompts/get", Params::Fields(&params), cx).await.map(PromptResult::from_raw)
     }
 
     async fn request(&self, method: &str, params: Option<RawJson>, cx: &CallContext) -> Result<RawJson> {
-        calls::request(self, method, params, cx).await
+        calls::request(self, method, params.as_ref().map_or(Params::None, Params::Raw), cx).await
     }
 
     async fn info(&self) -> Result<ServerInfo> {

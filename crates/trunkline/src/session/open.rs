@@ -3,11 +3,12 @@
 
 use serde_json::json;
 
-use super::Session;
-use crate::connection::{CallContext, Connection, Handler};
+use super::{Session, calls};
+use crate::connection::{CallContext, Handler};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::era::{HANDSHAKE_REVISIONS, NEWEST_HANDSHAKE, speaks};
-use crate::protocol::{RawJson, ServerInfo, jsonrpc};
+use crate::protocol::jsonrpc::{self, Params};
+use crate::protocol::{RawJson, ServerInfo};
 use crate::transport::Kind;
 
 /// Who this side says it is.
@@ -32,11 +33,12 @@ impl Session {
             "capabilities": capabilities.to_value(),
             "clientInfo": {"name": identity.name, "version": identity.version},
         });
-        let result = self.request("initialize", Some(params.into()), &CallContext::new()).await?;
+        let params = RawJson::from(params);
+        let result = calls::request(self, "initialize", Params::Raw(&params), &CallContext::new()).await?;
         let info = ServerInfo::from_raw(result);
         check_revision(&info)?;
         let _ = self.info.set(info); // once a session
-        let line = jsonrpc::notification("notifications/initialized", None);
+        let line = jsonrpc::notification("notifications/initialized", Params::None);
         self.wire.send(Kind::Other, line).await?;
         self.desk.set_established();
         Ok(())
