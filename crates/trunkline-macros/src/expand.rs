@@ -108,7 +108,7 @@ fn describe(parameters: &mut [Parameter], lines: &[String]) {
 
 fn of_arguments(parameters: &[Parameter]) -> impl Iterator<Item = &Argument> {
     parameters.iter().filter_map(|parameter| match parameter {
-        Parameter::Argument(argument) => Some(argument),
+        Parameter::Argument(argument) => Some(&**argument),
         Parameter::Context { .. } => None,
     })
 }
@@ -153,7 +153,8 @@ fn settings(options: &ToolOptions) -> TokenStream {
     let title = options.title.as_ref().map(|title| quote!(.title(#title)));
     let blocking = options.blocking.map(|_| quote!(.blocking()));
     let hints = options.hints.iter().map(|(hint, value)| quote!((#hint, #value)));
-    let hints = (!options.hints.is_empty()).then(|| quote!(.annotations(::trunkline::__private::hints(&[#(#hints),*]))));
+    let hints =
+        (!options.hints.is_empty()).then(|| quote!(.annotations(::trunkline::__private::hints(&[#(#hints),*]))));
     quote!(#title #blocking #hints)
 }
 
@@ -164,22 +165,118 @@ mod tests {
     #[test]
     fn what_cannot_be_a_tool_is_told_and_the_function_stays() {
         for (options, item, told) in [
-            (quote!(), quote!(struct Add;), "goes on a function"),
-            (quote!(), quote!(fn add(&self) {}), "a method can't be a tool"),
-            (quote!(), quote!(fn add<T>(a: T) {}), "a generic function"),
-            (quote!(), quote!(unsafe fn add() {}), "an unsafe function"),
-            (quote!(), quote!(fn add((a, b): (u8, u8)) {}), "is a plain name"),
-            (quote!(), quote!(fn add(_: u8) {}), "needs a name"),
-            (quote!(), quote!(fn add(ref a: u8) {}), "is a plain name"),
-            (quote!(), quote!(fn add(a: &mut u8) {}), "take it by value"),
-            (quote!(), quote!(fn add(#[cfg(unix)] a: u8) {}), "put #[cfg] on the function"),
-            (quote!(), quote!(fn add(#[tool] a: u8) {}), "say what of the argument"),
-            (quote!(), quote!(fn add(#[tool(optional)] a: u8) {}), "an argument has: default"),
-            (quote!(), quote!(fn add(#[tool(default, default = 1)] a: u8) {}), "given twice"),
-            (quote!(readonly), quote!(fn add() {}), "no such option; there are: name, title"),
-            (quote!(read_only, read_only = false), quote!(fn add() {}), "given twice"),
-            (quote!(name = " "), quote!(fn add() {}), "must not be empty"),
-            (quote!(blocking), quote!(async fn add() {}), "aren't async"),
+            (
+                quote!(),
+                quote!(
+                    struct Add;
+                ),
+                "goes on a function",
+            ),
+            (
+                quote!(),
+                quote!(
+                    fn add(&self) {}
+                ),
+                "a method can't be a tool",
+            ),
+            (
+                quote!(),
+                quote!(
+                    fn add<T>(a: T) {}
+                ),
+                "a generic function",
+            ),
+            (
+                quote!(),
+                quote!(
+                    unsafe fn add() {}
+                ),
+                "an unsafe function",
+            ),
+            (
+                quote!(),
+                quote!(
+                    fn add((a, b): (u8, u8)) {}
+                ),
+                "is a plain name",
+            ),
+            (
+                quote!(),
+                quote!(
+                    fn add(_: u8) {}
+                ),
+                "needs a name",
+            ),
+            (
+                quote!(),
+                quote!(
+                    fn add(ref a: u8) {}
+                ),
+                "is a plain name",
+            ),
+            (
+                quote!(),
+                quote!(
+                    fn add(a: &mut u8) {}
+                ),
+                "take it by value",
+            ),
+            (
+                quote!(),
+                quote!(
+                    fn add(#[cfg(unix)] a: u8) {}
+                ),
+                "put #[cfg] on the function",
+            ),
+            (
+                quote!(),
+                quote!(
+                    fn add(#[tool] a: u8) {}
+                ),
+                "say what of the argument",
+            ),
+            (
+                quote!(),
+                quote!(
+                    fn add(#[tool(optional)] a: u8) {}
+                ),
+                "an argument has: default",
+            ),
+            (
+                quote!(),
+                quote!(
+                    fn add(#[tool(default, default = 1)] a: u8) {}
+                ),
+                "given twice",
+            ),
+            (
+                quote!(readonly),
+                quote!(
+                    fn add() {}
+                ),
+                "no such option; there are: name, title",
+            ),
+            (
+                quote!(read_only, read_only = false),
+                quote!(
+                    fn add() {}
+                ),
+                "given twice",
+            ),
+            (
+                quote!(name = " "),
+                quote!(
+                    fn add() {}
+                ),
+                "must not be empty",
+            ),
+            (
+                quote!(blocking),
+                quote!(
+                    async fn add() {}
+                ),
+                "aren't async",
+            ),
         ] {
             let expanded = tool(options, item.clone()).to_string();
             assert!(expanded.contains("compile_error") && expanded.contains(told), "{item}: {expanded}");
@@ -190,15 +287,36 @@ mod tests {
 
     #[test]
     fn every_bad_parameter_is_told_at_once() {
-        let expanded = tool(quote!(), quote!(fn add(_: u8, a: &mut u8) {})).to_string();
+        let expanded = tool(
+            quote!(),
+            quote!(
+                fn add(_: u8, a: &mut u8) {}
+            ),
+        )
+        .to_string();
         assert_eq!(expanded.matches("compile_error").count(), 2, "{expanded}");
     }
 
     #[test]
     fn the_function_keeps_what_is_not_for_the_tool() {
-        let item = quote!(#[inline] pub(crate) fn add(#[doc = " A."] #[allow(unused)] a: u8) -> u8 { a });
+        let item = quote!(
+            #[inline]
+            pub(crate) fn add(
+                #[doc = " A."]
+                #[allow(unused)]
+                a: u8,
+            ) -> u8 {
+                a
+            }
+        );
         let expanded = tool(quote!(), item).to_string();
-        let kept = quote!(#[inline] pub(crate) fn add(#[allow(unused)] a: u8) -> u8 { a }).to_string();
+        let kept = quote!(
+            #[inline]
+            pub(crate) fn add(#[allow(unused)] a: u8) -> u8 {
+                a
+            }
+        )
+        .to_string();
         assert!(expanded.starts_with(&kept), "{expanded}");
         assert!(expanded.contains("pub (crate) fn add_tool ()"), "{expanded}");
     }

@@ -14,7 +14,7 @@ pub(crate) enum Parameter {
     /// The context of the call; by reference or not.
     Context { by_reference: bool },
     /// An argument of the tool.
-    Argument(Argument),
+    Argument(Box<Argument>),
 }
 
 /// An argument of the tool.
@@ -49,7 +49,7 @@ impl Parameter {
         let by_reference = matches!(&*typed.ty, Type::Reference(_));
         match is_context(&typed.ty) {
             true => Ok(Self::Context { by_reference }),
-            false => Argument::read(typed).map(Self::Argument),
+            false => Argument::read(typed).map(|argument| Self::Argument(Box::new(argument))),
         }
     }
 
@@ -81,7 +81,10 @@ impl Argument {
             }
         };
         if let Some(attribute) = typed.attrs.iter().find(|attribute| attribute.path().is_ident("cfg")) {
-            return Err(Error::new_spanned(attribute, "#[tool] needs to know its arguments; put #[cfg] on the function"));
+            return Err(Error::new_spanned(
+                attribute,
+                "#[tool] needs to know its arguments; put #[cfg] on the function",
+            ));
         }
         let (owned, passing) = owned(&typed.ty)?;
         Ok(Self {

@@ -22,13 +22,7 @@ pub fn add(a: i64, #[tool(default = 10)] b: i64) -> i64 {
     a + b
 }
 
-#[tool(
-    name = "shout-it",
-    title = "Shout",
-    description = "Makes text loud.",
-    read_only,
-    destructive = false
-)]
+#[tool(name = "shout-it", title = "Shout", description = "Makes text loud.", read_only, destructive = false)]
 fn shout(
     /// What to shout.
     text: &str,
@@ -197,7 +191,11 @@ async fn misfitting_arguments_are_told() {
         (add_tool(), r#"{}"#, "Tool \"add\": missing argument `a`"),
         (add_tool(), r#"{"a":1,"c":1}"#, "Tool \"add\": argument \"c\": unknown field `c`, expected `a` or `b`"),
         (add_tool(), r#"{"a":1,"b":null}"#, "Tool \"add\": argument \"b\": invalid type: null, expected i64"),
-        (shift_tool(), r#"{"point":{"x":"1","y":2},"by":[]}"#, "argument \"point.x\": invalid type: string \"1\", expected i32"),
+        (
+            shift_tool(),
+            r#"{"point":{"x":"1","y":2},"by":[]}"#,
+            "argument \"point.x\": invalid type: string \"1\", expected i32",
+        ),
         (nothing_tool(), r#"{"a":1}"#, "unknown field `a`"),
     ] {
         let error = call(&tool, arguments).await.unwrap_err();

@@ -202,12 +202,27 @@ mod tests {
     #[test]
     fn a_misfit_names_the_tool_the_argument_and_what_is_wrong() {
         for (arguments, told, at) in [
-            (json!({"query": 1}), r#"Tool "s": argument "query": invalid type: integer `1`, expected a string"#, Some("query")),
+            (
+                json!({"query": 1}),
+                r#"Tool "s": argument "query": invalid type: integer `1`, expected a string"#,
+                Some("query"),
+            ),
             (json!({"query": "a"}), r#"Tool "s": missing argument `filters`"#, None),
-            (json!({"query": "a", "filters": [{"field": "x", "limit": 1}, {"field": "x", "limit": 300}]}),
-             r#"Tool "s": argument "filters[1].limit": invalid value: integer `300`, expected u8"#, Some("filters[1].limit")),
-            (json!({"query": "a", "filters": [{"limit": 1}]}), r#"Tool "s": argument "filters[0]": missing field `field`"#, Some("filters[0]")),
-            (json!({"qurey": "a"}), r#"Tool "s": argument "qurey": unknown field `qurey`, expected `query` or `filters`"#, Some("qurey")),
+            (
+                json!({"query": "a", "filters": [{"field": "x", "limit": 1}, {"field": "x", "limit": 300}]}),
+                r#"Tool "s": argument "filters[1].limit": invalid value: integer `300`, expected u8"#,
+                Some("filters[1].limit"),
+            ),
+            (
+                json!({"query": "a", "filters": [{"limit": 1}]}),
+                r#"Tool "s": argument "filters[0]": missing field `field`"#,
+                Some("filters[0]"),
+            ),
+            (
+                json!({"qurey": "a"}),
+                r#"Tool "s": argument "qurey": unknown field `qurey`, expected `query` or `filters`"#,
+                Some("qurey"),
+            ),
         ] {
             let error = decode::<Search>("s", &arguments.into_arguments().unwrap()).unwrap_err();
             assert_eq!((error.kind(), error.message()), (ErrorKind::InvalidArguments, told));

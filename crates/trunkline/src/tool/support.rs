@@ -86,6 +86,7 @@ mod tests {
     }
 
     #[test]
+    #[allow(clippy::needless_borrow)] // the references are the point
     fn each_output_takes_its_own_way() {
         let point = || Point { x: 1 };
         for (result, text) in [
