@@ -19,6 +19,7 @@ mod static_server;
 mod suggest;
 mod transport;
 mod tool;
+mod toolset;
 
 pub use error::{Error, ErrorKind, Result};
 pub use protocol::{
@@ -39,6 +40,7 @@ pub use server::serve_stdio;
 pub use redact::{Redactor, Secret, mask_url};
 pub use static_server::{IntoPromptResult, StaticResource, StaticServer};
 pub use tool::{FunctionTool, IntoToolResult, Json, SharedTool, Tool, ToolFunction};
+pub use toolset::{Decision, IntoDecision, PendingCall, ToolSet, ToolSetBuilder, ToolSource};
 
 #[cfg(feature = "macros")]
 pub use trunkline_macros::tool;

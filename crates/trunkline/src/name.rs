@@ -57,6 +57,22 @@ impl Namer {
     }
 }
 
+/// `name`, which is shown without a label, as models take it: itself, or made legal with the hash at its end.
+pub(crate) fn legal(name: &str, label: &str, tool: &str) -> String {
+    if name.len() <= LONGEST && clean(name, true) == name { name.to_owned() } else { hashed(name, hash(label, tool)) }
+}
+
+/// Another name for a tool whose own is taken: with the hash at its end.
+pub(crate) fn told_apart(name: &str, label: &str, tool: &str, taken: impl Fn(&str) -> bool) -> String {
+    let hash = hash(label, tool);
+    (0..=u32::MAX).map(|n| hashed(name, hash.wrapping_add(n))).find(|name| !taken(name)).unwrap_or_default()
+}
+
+fn hashed(name: &str, hash: u32) -> String {
+    let part = clean(name, true);
+    format!("{}_{hash:08x}", &part[..part.len().min(LONGEST - HASH)])
+}
+
 /// Whether names under two labels (in their clean form) could be the same.
 fn confusable(a: &str, b: &str) -> bool {
     let begins = |a: &str, b: &str| b.strip_prefix(a).is_some_and(|rest| rest.starts_with('_'));
@@ -282,6 +298,25 @@ mod tests {
             assert!(error.hint().unwrap().contains(hint), "{error:?}");
             assert!(!error.message().contains(['\n', '\0']), "{error:?}");
         }
+    }
+
+    #[test]
+    fn names_without_a_label_stay_unless_they_cannot() {
+        for name in ["read_file", "read-file", &"x".repeat(64), "s_03fa00f9"] {
+            assert_eq!(legal(name, "s", name), name);
+        }
+        assert_eq!(legal("a.b/c", "s", "a.b/c"), "a_b_c_03fa00f9");
+        let cut = legal(&"x".repeat(65), "s", &"x".repeat(65));
+        assert!(is_legal(&cut) && ends_like_a_hash(&cut) && cut.len() == 64, "{cut}");
+    }
+
+    #[test]
+    fn a_name_that_is_taken_gets_a_hash_that_is_free() {
+        let apart = told_apart("search", "b", "search", |_| false);
+        assert!(apart.starts_with("search_") && ends_like_a_hash(&apart), "{apart}");
+        assert_ne!(apart, told_apart("search", "c", "search", |_| false));
+        let again = told_apart("search", "b", "search", |name| name == apart);
+        assert!(again != apart && is_legal(&again), "{again}");
     }
 
     fn label() -> impl Strategy<Value = String> {

@@ -105,6 +105,12 @@ impl Client {
         Self { managed: Arc::new(managed), names: Arc::new(names) }
     }
 
+    /// A client by wire names for a server that somebody else holds too.
+    pub(crate) fn sharing(managed: Arc<Managed>) -> Self {
+        let names = Names::new(&managed.setup().label, false);
+        Self { managed, names: Arc::new(names) }
+    }
+
     pub(crate) fn managed(&self) -> &Arc<Managed> {
         &self.managed
     }
@@ -297,7 +303,7 @@ impl Client {
         Err(suggest::unknown("tool", name, self.label(), exposed.iter().map(String::as_str)))
     }
 
-    fn exposed(&self, tool: &ToolDefinition) -> String {
+    pub(crate) fn exposed(&self, tool: &ToolDefinition) -> String {
         self.names.exposed(tool.name())
     }
 }

@@ -21,7 +21,7 @@ pub struct ToolProxy {
 }
 
 impl ToolProxy {
-    pub(super) fn new(client: Client, tool: ToolDefinition) -> Self {
+    pub(crate) fn new(client: Client, tool: ToolDefinition) -> Self {
         let exposed = client.exposed(&tool);
         let wire = (exposed != tool.name()).then(|| tool.name().into());
         let described = match tool.description() {
@@ -33,6 +33,15 @@ impl ToolProxy {
         };
         let definition = if wire.is_some() { described.with("name", Value::from(exposed)) } else { described };
         Self { client, definition, wire }
+    }
+
+    /// The same tool, shown under another name.
+    pub(crate) fn renamed(mut self, name: &str) -> Self {
+        if name != self.name() {
+            self.wire.get_or_insert_with(|| self.definition.name().into());
+            self.definition = self.definition.with("name", Value::from(name));
+        }
+        self
     }
 
     /// The name to show and to call it by.

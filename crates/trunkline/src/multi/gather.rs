@@ -34,23 +34,19 @@ pub enum Outcome<T> {
     Failed(Error),
 }
 
-/// Asks every member by `ask`, at once. Ends when all have answered, or `settle` after the last that did once
-/// one has succeeded, or when `enough` says so. Outcomes in the members' order.
-pub(super) async fn gather<T, F>(
-    seats: &[Arc<Seat>],
+/// Runs all of `asking` at once. Ends when all have answered, or `settle` after the last that did once one has
+/// succeeded, or when `enough` says so of one (by its place). Outcomes in the order of `asking`.
+pub(crate) async fn gather<T, F>(
+    asking: impl IntoIterator<Item = F>,
     settle: Option<Duration>,
-    ask: impl Fn(Arc<Seat>) -> F,
-    enough: impl Fn(&Seat, &Result<T>) -> bool,
+    enough: impl Fn(usize, &Result<T>) -> bool,
 ) -> Vec<Option<Result<T>>>
 where
     F: Future<Output = Result<T>>,
 {
-    let mut outcomes: Vec<Option<Result<T>>> = seats.iter().map(|_| None).collect();
-    let asking = seats.iter().enumerate().map(|(index, seat)| {
-        let asking = ask(seat.clone());
-        async move { (index, asking.await) }
-    });
+    let asking = asking.into_iter().enumerate().map(|(index, asking)| async move { (index, asking.await) });
     let mut asking: FuturesUnordered<_> = asking.collect();
+    let mut outcomes: Vec<Option<Result<T>>> = (0..asking.len()).map(|_| None).collect();
     let mut succeeded = false;
     loop {
         let next = match settle {
@@ -62,7 +58,7 @@ where
         };
         let Some((index, outcome)) = next else { return outcomes };
         succeeded |= outcome.is_ok();
-        let enough = enough(&seats[index], &outcome);
+        let enough = enough(index, &outcome);
         outcomes[index] = Some(outcome);
         if enough {
             return outcomes;
@@ -92,7 +88,8 @@ impl MultiServer {
         F: Future<Output = Result<Vec<T>>>,
     {
         let seats = self.seats();
-        let outcomes = gather(&seats, Some(self.0.limits.settle), ask, |_, _| false).await;
+        let asking = seats.iter().map(|seat| ask(seat.clone()));
+        let outcomes = gather(asking, Some(self.0.limits.settle), |_, _| false).await;
         let listing = |(seat, outcome): (&Arc<Seat>, Option<Result<Vec<T>>>)| ServerListing {
             server: seat.label.clone(),
             outcome: match outcome {

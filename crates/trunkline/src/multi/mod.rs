@@ -4,6 +4,7 @@
 mod gather;
 mod member;
 mod resources;
+mod roster;
 mod routes;
 
 use std::fmt;
@@ -12,8 +13,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
+pub(crate) use gather::gather;
 pub use gather::{Outcome, ServerListing};
 pub use member::{Member, MemberStatus};
+pub(crate) use roster::Place;
 
 use crate::connection::{CallContext, Connection, EventKind, Events, Hub, SharedConnection};
 use crate::error::{Error, Result};
@@ -201,7 +204,7 @@ impl MultiServer {
     /// Connects to all members at once and waits until each is ready or has failed.
     pub async fn connect(&self) {
         let seats = self.seats();
-        gather::gather(&seats, None, |seat| self.ready(seat), |_, _| false).await;
+        gather(seats.iter().map(|seat| self.ready(seat.clone())), None, |_, _| false).await;
     }
 
     /// Ends the connections of all members.

@@ -35,8 +35,8 @@ impl MultiServer {
         }
         let seats = self.seats();
         let settle = Some(self.0.limits.settle);
-        let found = |_: &Seat, _: &Result<_>| self.table().contains_key(name);
-        let outcomes = gather(&seats, settle, |seat| self.tools_of(seat, cx), found).await;
+        let asking = seats.iter().map(|seat| self.tools_of(seat.clone(), cx));
+        let outcomes = gather(asking, settle, |_, _| self.table().contains_key(name)).await;
         let table = self.table();
         if let Some(route) = table.get(name) {
             return Ok(route.clone());
