@@ -85,7 +85,7 @@ fn clean(name: &str, dash_stays: bool) -> String {
 }
 
 fn ends_like_a_hash(name: &str) -> bool {
-    let tail = name.as_bytes().len().checked_sub(HASH).map(|start| &name.as_bytes()[start..]);
+    let tail = name.len().checked_sub(HASH).map(|start| &name.as_bytes()[start..]);
     tail.is_some_and(|tail| tail[0] == b'_' && tail[1..].iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')))
 }
 

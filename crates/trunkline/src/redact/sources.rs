@@ -186,13 +186,14 @@ pub(crate) fn mask_arguments(arguments: &[String]) -> Vec<String> {
 fn secret_places(arguments: &[String], at: usize) -> Vec<Range<usize>> {
     let argument = &arguments[at];
     let announced = at > 0 && arguments[at - 1].starts_with('-') && is_telling(&arguments[at - 1]);
-    if announced && !argument.starts_with('-') && !argument.is_empty() {
-        return vec![0..argument.len()];
-    }
     let separator = argument.find(['=', ':']).filter(|&found| is_telling(&argument[..found]));
-    if let Some(found) = separator {
-        let start = argument.len() - argument[found + 1..].trim_start().len();
-        return if start < argument.len() { vec![start..argument.len()] } else { Vec::new() };
+    let start = match separator {
+        _ if announced && !argument.starts_with('-') => Some(0),
+        Some(found) => Some(argument.len() - argument[found + 1..].trim_start().len()),
+        None => None,
+    };
+    if let Some(start) = start {
+        return std::iter::once(start..argument.len()).filter(|value| !value.is_empty()).collect();
     }
     if argument.contains("://") {
         let parts = UrlParts::of(argument);

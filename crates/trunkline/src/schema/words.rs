@@ -53,11 +53,9 @@ pub(super) fn fault(kind: &Kind, value: &Value) -> String {
 fn alternatives(branches: &[Vec<ValidationError<'static>>], value: &Value) -> String {
     let mut wanted = Vec::new();
     for branch in branches {
-        match branch.as_slice() {
-            [only] => match only.kind() {
-                Kind::Type { kind } if only.instance().as_ref() == value => wanted.extend(types(kind)),
-                _ => {}
-            },
+        let [only] = branch.as_slice() else { continue };
+        match only.kind() {
+            Kind::Type { kind } if only.instance().as_ref() == value => wanted.extend(types(kind)),
             _ => {}
         }
     }
