@@ -91,6 +91,16 @@ impl StaticServer {
     }
 
     /// Sets what the server calls itself.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> trunkline::Result<()> {
+    /// use trunkline::{Connection, StaticServer};
+    ///
+    /// let server = StaticServer::new().name("desk").version("2.1").instructions("Ask for one thing at a time.");
+    /// let info = server.info().await?;
+    /// assert_eq!((info.name().as_str(), info.version().as_str()), ("desk", "2.1"));
+    /// # Ok(()) }
+    /// ```
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
@@ -224,6 +234,14 @@ impl StaticServer {
     }
 
     /// Whether the server was put together rightly.
+    ///
+    /// ```
+    /// use trunkline::StaticServer;
+    ///
+    /// assert!(StaticServer::new().prompt("greet", "Hello {name}.").check().is_ok());
+    /// let error = StaticServer::new().prompt("greet", "Hello {name.").check().unwrap_err();
+    /// assert!(error.message().starts_with("Prompt \"greet\""));
+    /// ```
     ///
     /// # Errors
     /// [`ErrorKind::Config`](crate::ErrorKind::Config): the first mistake that was made.

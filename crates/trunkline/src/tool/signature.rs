@@ -26,6 +26,17 @@ use crate::protocol::{Arguments, ToolResult};
 /// * a [`CallContext`], alone or after the argument: progress, log, cancellation.
 ///
 /// What it may return is [`IntoToolResult`]. `Marker` tells the forms apart for the compiler; nobody writes it.
+///
+/// ```
+/// use trunkline::{FunctionTool, ToolFunction};
+///
+/// fn named<F: ToolFunction<M>, M>(function: F) -> FunctionTool {
+///     FunctionTool::new("example", "", function)
+/// }
+///
+/// named(|| 3);
+/// named(|arguments: trunkline::Arguments| async move { arguments.iter().count() });
+/// ```
 #[diagnostic::on_unimplemented(
     message = "this function can't be a tool",
     label = "not a function of `()`, `(A)`, `(A, CallContext)` or `(CallContext)` that returns a result of a tool",
