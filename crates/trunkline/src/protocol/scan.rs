@@ -254,14 +254,15 @@ pub(crate) fn skip(text: &[u8], at: usize) -> usize {
 
 fn skip_string(text: &[u8], at: usize) -> usize {
     let mut at = at + 1;
-    while let Some(found) = text.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
-        at += found;
-        if text[at] == b'"' {
-            return at + 1;
+    loop {
+        at = plain(text, at);
+        match text.get(at) {
+            Some(b'"') => return at + 1,
+            Some(b'\\') => at += 2,
+            Some(_) => at += 1, // a control in broken text
+            None => return text.len(),
         }
-        at += 2;
     }
-    text.len()
 }
 
 /// A member of an object: its key between the quotes, and its value.

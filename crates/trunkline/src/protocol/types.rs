@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::raw::{ObjectWriter, RawJson};
+use super::scan;
 
 /// Implements what all opaque JSON values share: the raw text, a debug form, equality by text.
 macro_rules! opaque {
@@ -75,6 +76,15 @@ opaque!(ToolDefinition, Resource, ResourceTemplate, Prompt, PromptArgument, Serv
 pub struct ToolDefinition {
     raw: RawJson,
     name: Box<str>,
+    described: bool,
+    oddity: Option<Oddity>,
+}
+
+/// What is odd about a definition though it can be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Oddity {
+    SchemaNoObject,
+    SchemaOfOtherType,
 }
 
 impl ToolDefinition {
@@ -86,21 +96,45 @@ impl ToolDefinition {
             out.text("description", description.as_ref());
         }
         out.member("inputSchema", &input_schema.into());
-        Self { raw: out.finish(), name: name.as_ref().into() }
+        Self::walked(out.finish(), name.as_ref())
     }
 
     /// Reads one entry of a list; says what is wrong with one that can't be used.
     pub(crate) fn read(raw: RawJson) -> Result<Self, String> {
-        let name = named(&raw, "name")?;
-        Ok(Self { raw, name: name.into() })
+        let tool = Self::walked(raw, "");
+        if tool.name.trim().is_empty() {
+            return Err(named(&tool.raw, "name").err().unwrap_or_default());
+        }
+        Ok(tool)
+    }
+
+    /// Notes what is asked of every tool in one walk over its members.
+    fn walked(raw: RawJson, name: &str) -> Self {
+        let text = raw.as_bytes();
+        let (mut own_name, mut described, mut oddity) = (None, false, None);
+        for member in scan::Members::new(text) {
+            let (key, value) = (&text[member.key], &text[member.value]);
+            if scan::key_is(key, "name") {
+                own_name = serde_json::from_slice::<String>(value).ok();
+            } else if scan::key_is(key, "description") {
+                described = value.starts_with(b"\"") && value != b"\"\"";
+            } else if scan::key_is(key, "inputSchema") {
+                oddity = schema_oddity(value);
+            }
+        }
+        let name = own_name.map_or_else(|| name.into(), String::into_boxed_str);
+        Self { raw, name, described, oddity }
     }
 
     /// The same definition with another field set, such as `title`, `outputSchema` or `annotations`.
     #[must_use]
     pub fn with(self, field: &str, value: impl Into<RawJson>) -> Self {
-        let raw = self.raw.with_member(field, &value.into());
-        let name = raw.text("name").map_or(self.name, Into::into);
-        Self { raw, name }
+        Self::walked(self.raw.with_member(field, &value.into()), &self.name)
+    }
+
+    /// Whether there is a description that says something.
+    pub(crate) fn is_described(&self) -> bool {
+        self.described
     }
 
     /// The name on the wire, as the server knows it.
@@ -134,17 +168,28 @@ impl ToolDefinition {
         self.raw.field("annotations")
     }
 
-    /// What is odd about this definition though it can be used.
+    /// What is odd about this definition, in words.
     pub(crate) fn oddity(&self) -> Option<String> {
-        let schema = self.raw.field("inputSchema")?;
-        match schema.field("type").map(|kind| kind.as_text()) {
-            _ if !schema.is_object() => Some(format!("tool \"{}\": inputSchema is no object", self.name)),
-            Some(Some(kind)) if kind != "object" => {
-                Some(format!("tool \"{}\": inputSchema has type \"{kind}\" instead of \"object\"", self.name))
+        let name = &self.name;
+        Some(match self.oddity? {
+            Oddity::SchemaNoObject => format!("tool \"{name}\": inputSchema is no object"),
+            Oddity::SchemaOfOtherType => {
+                let kind = self.input_schema().get("type").map(|kind| kind.to_string()).unwrap_or_default();
+                format!("tool \"{name}\": inputSchema has type {kind} instead of \"object\"")
             }
-            _ => None,
-        }
+        })
     }
+}
+
+fn schema_oddity(schema: &[u8]) -> Option<Oddity> {
+    match schema.first() {
+        Some(b'n') => return None,
+        Some(b'{') => {}
+        _ => return Some(Oddity::SchemaNoObject),
+    }
+    let kind = scan::Members::new(schema).find(|member| scan::key_is(&schema[member.key.clone()], "type"))?;
+    let kind = &schema[kind.value];
+    (kind.starts_with(b"\"") && kind != b"\"object\"").then_some(Oddity::SchemaOfOtherType)
 }
 
 fn named(raw: &RawJson, field: &str) -> Result<String, String> {
