@@ -1,6 +1,8 @@
 //! Every MCP server behind one client.
 #![warn(missing_docs)]
 
+#[cfg(feature = "blocking")]
+pub mod blocking;
 mod client;
 mod config;
 mod connection;

@@ -84,8 +84,8 @@ impl ToolSet {
     /// assert_eq!(told, "Error: No tool named \"nov\". Did you mean \"now\"?");
     /// # Ok(()) }
     /// ```
-    pub async fn call_text(&self, name: &str, arguments: impl IntoArguments) -> String {
-        self.text(name, arguments.into_arguments()).await
+    pub fn call_text(&self, name: &str, arguments: impl IntoArguments) -> impl Future<Output = String> + Send {
+        self.text(name, arguments.into_arguments())
     }
 
     async fn text(&self, name: &str, arguments: Result<Arguments>) -> String {
@@ -107,13 +107,16 @@ impl ToolSet {
     /// assert!(outcomes[1].is_err() && outcomes[2].is_ok());
     /// # Ok(()) }
     /// ```
-    pub async fn call_many<N, A>(&self, calls: impl IntoIterator<Item = (N, A)>) -> Vec<Result<Value>>
+    pub fn call_many<N, A>(
+        &self,
+        calls: impl IntoIterator<Item = (N, A)>,
+    ) -> impl Future<Output = Vec<Result<Value>>> + Send
     where
         N: AsRef<str>,
         A: IntoArguments,
     {
-        self.at_once(prepared(calls).into_iter().map(async |(name, arguments)| self.value(&name, arguments).await))
-            .await
+        let one = |(name, arguments): Prepared| async move { self.value(&name, arguments).await };
+        at_once(self.0.concurrency, prepared(calls).into_iter().map(one).collect())
     }
 
     /// Makes many calls as [`call_many`](Self::call_many) does, each told as by [`call_text`](Self::call_text).
@@ -127,19 +130,16 @@ impl ToolSet {
     /// assert_eq!(tools.call_many_text([("now", json!({})), ("now", json!({}))]).await, ["noon", "noon"]);
     /// # Ok(()) }
     /// ```
-    pub async fn call_many_text<N, A>(&self, calls: impl IntoIterator<Item = (N, A)>) -> Vec<String>
+    pub fn call_many_text<N, A>(
+        &self,
+        calls: impl IntoIterator<Item = (N, A)>,
+    ) -> impl Future<Output = Vec<String>> + Send
     where
         N: AsRef<str>,
         A: IntoArguments,
     {
-        self.at_once(prepared(calls).into_iter().map(async |(name, arguments)| self.text(&name, arguments).await)).await
-    }
-
-    async fn at_once<T>(&self, calls: impl Iterator<Item = impl Future<Output = T>>) -> Vec<T> {
-        let numbered = calls.enumerate().map(|(at, call)| async move { (at, call.await) });
-        let mut outcomes: Vec<_> = stream::iter(numbered).buffer_unordered(self.0.concurrency).collect().await;
-        outcomes.sort_unstable_by_key(|(at, _)| *at);
-        outcomes.into_iter().map(|(_, outcome)| outcome).collect()
+        let one = |(name, arguments): Prepared| async move { self.text(&name, arguments).await };
+        at_once(self.0.concurrency, prepared(calls).into_iter().map(one).collect())
     }
 
     /// Finds the tool, checks the arguments, asks the hook, makes the call.
@@ -196,8 +196,16 @@ async fn local(entry: &Entry, arguments: Arguments, cx: &CallContext) -> Result<
     }
 }
 
-fn prepared<N: AsRef<str>, A: IntoArguments>(
-    calls: impl IntoIterator<Item = (N, A)>,
-) -> Vec<(String, Result<Arguments>)> {
+type Prepared = (String, Result<Arguments>);
+
+fn prepared<N: AsRef<str>, A: IntoArguments>(calls: impl IntoIterator<Item = (N, A)>) -> Vec<Prepared> {
     calls.into_iter().map(|(name, arguments)| (name.as_ref().to_owned(), arguments.into_arguments())).collect()
+}
+
+/// Runs so many at a time; outcomes in the order of `calls`.
+async fn at_once<T>(concurrency: usize, calls: Vec<impl Future<Output = T>>) -> Vec<T> {
+    let numbered: Vec<_> = calls.into_iter().enumerate().map(|(at, call)| async move { (at, call.await) }).collect();
+    let mut outcomes: Vec<_> = stream::iter(numbered).buffer_unordered(concurrency).collect().await;
+    outcomes.sort_unstable_by_key(|(at, _)| *at);
+    outcomes.into_iter().map(|(_, outcome)| outcome).collect()
 }

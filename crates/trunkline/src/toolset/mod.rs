@@ -18,6 +18,8 @@ use futures_util::future::join_all;
 
 pub use builder::{ToolSetBuilder, ToolSource};
 pub use hook::{Decision, IntoDecision, PendingCall};
+#[cfg(feature = "blocking")]
+pub(crate) use text::text_of_error;
 
 use crate::client::Client;
 use crate::connection::{CallContext, Hub};

@@ -16,8 +16,12 @@ pub(super) fn seen_by_model(tool: &str, outcome: Result<ToolResult>) -> String {
             text if text.is_empty() => "(no output)".to_owned(),
             text => text,
         },
-        Err(error) => marked(told(&error)),
+        Err(error) => text_of_error(&error),
     }
+}
+
+pub(crate) fn text_of_error(error: &Error) -> String {
+    marked(told(error))
 }
 
 fn body(result: &ToolResult) -> String {
