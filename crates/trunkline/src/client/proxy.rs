@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::Client;
 use crate::connection::{CallContext, Connection};
 use crate::error::Result;
+use crate::schema::Checker;
 use crate::protocol::{Arguments, IntoArguments, RawJson, ToolDefinition, ToolResult};
 use crate::tool::Tool;
 
@@ -24,9 +25,9 @@ impl ToolProxy {
     pub(crate) fn new(client: Client, tool: ToolDefinition) -> Self {
         let exposed = client.exposed(&tool);
         let wire = (exposed != tool.name()).then(|| tool.name().into());
-        let described = match tool.description() {
-            Some(_) => tool,
-            None => {
+        let described = match tool.is_described() {
+            true => tool,
+            false => {
                 let description = format!("MCP tool '{}' from {}.", tool.name(), client.label());
                 tool.with("description", Value::from(description))
             }
@@ -67,6 +68,21 @@ impl ToolProxy {
     /// The JSON Schema of its arguments.
     pub fn input_schema(&self) -> RawJson {
         self.definition.input_schema()
+    }
+
+    /// Whether these arguments fit the tool's schema, without calling it. Where the schema itself can't be used,
+    /// everything fits: the server checks for itself.
+    ///
+    /// # Errors
+    /// [`InvalidArguments`](crate::ErrorKind::InvalidArguments) that names each argument that doesn't fit.
+    pub fn check_arguments(&self, arguments: &Arguments) -> Result<()> {
+        match Checker::compile(&self.input_schema()) {
+            Ok(checker) => checker.check(arguments),
+            Err(reason) => {
+                tracing::debug!(server = self.server(), tool = self.wire_name(), reason, "the schema can't be used");
+                Ok(())
+            }
+        }
     }
 
     /// Calls it and unwraps the result, as [`Client::call_tool`] does.

@@ -1,0 +1,238 @@
+//! The command line: every option, argument and help text. What they do is left to `commands`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Every MCP server behind one client: list, call, read, prompt and check servers from a shell.
+#[derive(Debug, Parser)]
+#[command(name = "trunkline", version, max_term_width = 100, propagate_version = true, after_help = AFTER_HELP)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const AFTER_HELP: &str = "\
+Servers come from --config, $TRUNKLINE_CONFIG, a trusted project file (.mcp.json, mcp.json, .vscode/mcp.json, \
+.cursor/mcp.json) and the user's mcp.json, the first of a name winning. With --stdio (or -- COMMAND) and no --config, \
+only the servers of the command line are used. Without any config there is a built-in server named demo to try.
+
+Exit codes: 0 done; 1 the tool reported an error; 2 usage, config, unknown name, bad arguments; 3 login needed; \
+4 unreachable; 5 too slow; 6 protocol error; 7 a needed server is missing; 8 config file not trusted; \
+130 interrupted.";
+
+const CALL_HELP: &str = "\
+Arguments, by the tool's schema (shown by `trunkline list`):
+  key=value      text where the schema allows text, otherwise a number, true/false, a list, ...
+  key:=JSON      any JSON
+  key=@FILE      the file's text (key=@- for standard input; key=@@x for the literal text @x)
+  key:=@FILE     JSON from a file
+  key=a key=b    a list, where the schema wants one
+  -              all arguments as a JSON object from standard input
+
+TOOL is SERVER.TOOL, a tool's name alone where only one server has it, or its exposed name (SERVER_TOOL).
+The result is printed as plain text or JSON; control characters are shown escaped. --raw and --json print the \
+server's result exactly as it was sent.";
+
+/// Options that every command has.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Global options")]
+pub(crate) struct Global {
+    /// Use this config file first (can be repeated)
+    #[arg(long, value_name = "FILE", global = true)]
+    pub(crate) config: Vec<PathBuf>,
+    /// Use a server started by this command line (can be repeated; no shell is involved)
+    #[arg(long, value_name = "[NAME=]COMMAND ARGS", global = true)]
+    pub(crate) stdio: Vec<String>,
+    /// How long a call may take without progress: 30, 1.5, 500ms, 2m
+    #[arg(long, value_name = "TIME", value_parser = trunkline::parse_duration, global = true)]
+    pub(crate) timeout: Option<Duration>,
+    /// How long a server may take to start
+    #[arg(long, value_name = "TIME", value_parser = trunkline::parse_duration, global = true)]
+    pub(crate) start_timeout: Option<Duration>,
+    /// Fail (exit code 7) where any server is missing
+    #[arg(long, global = true)]
+    pub(crate) strict: bool,
+    /// Machine-readable output on standard output, errors included
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// No notes, only results and errors
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// Show what servers log; -vv also what they write on standard error; -vvv also every message
+    #[arg(short, long, action = clap::ArgAction::Count, global = true)]
+    pub(crate) verbose: u8,
+    /// When to use colours
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = Color::Auto, global = true)]
+    pub(crate) color: Color,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Show what the servers offer: tools as function signatures, server by server
+    List(List),
+    /// Call a tool
+    #[command(after_help = CALL_HELP)]
+    Call(Call),
+    /// Read a resource
+    Read(Read),
+    /// Render a prompt
+    Prompt(Prompt),
+    /// Examine servers stage by stage, with a fix for what failed
+    Check(Check),
+    /// Show the merged config: entries, where each comes from, what lost, secrets masked
+    Config(Config),
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Serve the built-in demo server over standard input and output
+    #[command(hide = true)]
+    Demo,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// Only these servers
+    #[arg(value_name = "SERVER")]
+    pub(crate) servers: Vec<String>,
+    /// Show resources
+    #[arg(long)]
+    pub(crate) resources: bool,
+    /// Show resource templates
+    #[arg(long)]
+    pub(crate) templates: bool,
+    /// Show prompts
+    #[arg(long)]
+    pub(crate) prompts: bool,
+    /// Show everything: tools, resources, templates and prompts
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Show each tool's input schema
+    #[arg(long, conflicts_with = "brief")]
+    pub(crate) schema: bool,
+    /// One line each, no descriptions
+    #[arg(long)]
+    pub(crate) brief: bool,
+    /// Wait for servers that are still starting: until all have answered, or for TIME after the last that did
+    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, value_parser = trunkline::parse_duration)]
+    pub(crate) wait: Option<Option<Duration>>,
+    /// A server to start, instead of configured ones
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Call {
+    /// SERVER.TOOL, or a tool's name
+    pub(crate) tool: String,
+    /// key=value, key:=JSON, key=@FILE, key:=@FILE, or - for standard input
+    #[arg(value_name = "ARGUMENT", allow_hyphen_values = false)]
+    pub(crate) arguments: Vec<String>,
+    /// All arguments as a JSON object; with @FILE, from a file
+    #[arg(long, value_name = "JSON|@FILE")]
+    pub(crate) args: Option<String>,
+    /// Save images, audio and other binary content in this directory
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+    /// Print the whole result as the server sent it
+    #[arg(long)]
+    pub(crate) raw: bool,
+    /// A server to start, instead of configured ones
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Read {
+    /// The resource's URI
+    pub(crate) uri: String,
+    /// The server that has it
+    #[arg(long, value_name = "SERVER")]
+    pub(crate) from: Option<String>,
+    /// Write it to this file, exactly as it is (a directory: under the resource's name)
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Replace the file where it exists
+    #[arg(long, requires = "output")]
+    pub(crate) force: bool,
+    /// Print binary contents as base64
+    #[arg(long, conflicts_with = "output")]
+    pub(crate) base64: bool,
+    /// A server to start, instead of configured ones
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Prompt {
+    /// SERVER.NAME, or a prompt's name
+    pub(crate) prompt: String,
+    /// key=value, key=@FILE, or - for a JSON object from standard input
+    #[arg(value_name = "ARGUMENT")]
+    pub(crate) arguments: Vec<String>,
+    /// All arguments as a JSON object; with @FILE, from a file
+    #[arg(long, value_name = "JSON|@FILE")]
+    pub(crate) args: Option<String>,
+    /// Save images, audio and other binary content in this directory
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+    /// A server to start, instead of configured ones
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// Only these servers
+    #[arg(value_name = "SERVER")]
+    pub(crate) servers: Vec<String>,
+    /// A server to start, instead of configured ones
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Config {
+    #[command(subcommand)]
+    pub(crate) action: Option<ConfigAction>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigAction {
+    /// Let a project's config file start servers, as long as its content stays what it is now
+    Trust {
+        /// The file, such as .mcp.json
+        file: PathBuf,
+    },
+    /// Take that back
+    Untrust {
+        /// The file
+        file: PathBuf,
+    },
+}
+
+impl Command {
+    /// The server given after `--`.
+    pub(crate) fn server_command(&self) -> &[String] {
+        match self {
+            Self::List(List { command, .. })
+            | Self::Call(Call { command, .. })
+            | Self::Read(Read { command, .. })
+            | Self::Prompt(Prompt { command, .. })
+            | Self::Check(Check { command, .. }) => command,
+            Self::Config(_) | Self::Completions { .. } | Self::Demo => &[],
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! The commands that use servers: each is prepared (files and standard input are read, nothing is sent) and then run.
+
+mod call;
+pub(crate) mod check;
+pub(crate) mod completions;
+pub(crate) mod config;
+pub(crate) mod list;
+mod oddities;
+mod prompt;
+mod read;
+
+use crate::args::Command;
+use crate::exit::{Exit, Outcome};
+use crate::render::Screen;
+use crate::servers::Servers;
+
+/// A command that is ready to run.
+pub(crate) enum Work {
+    List(list::List),
+    Call(call::Call),
+    Read(read::Read),
+    Prompt(prompt::Prompt),
+    Check(check::Check),
+}
+
+/// Reads what the command line refers to, before signals are taken over and servers are started.
+pub(crate) fn prepare(command: Command, strict: bool) -> Outcome<Work> {
+    Ok(match command {
+        Command::List(args) => Work::List(list::List::new(args, strict)),
+        Command::Call(args) => Work::Call(call::Call::new(args)?),
+        Command::Read(args) => Work::Read(read::Read::new(args)),
+        Command::Prompt(args) => Work::Prompt(prompt::Prompt::new(args)?),
+        Command::Check(args) => Work::Check(check::Check::new(args)),
+        Command::Config(_) | Command::Completions { .. } | Command::Demo => unreachable!("these use no servers"),
+    })
+}
+
+impl Work {
+    /// Does it.
+    pub(crate) async fn run(self, servers: &Servers, screen: &Screen) -> Outcome<Exit> {
+        match self {
+            Self::List(list) => list.run(servers, screen).await,
+            Self::Call(call) => call.run(servers, screen).await,
+            Self::Read(read) => read.run(servers, screen).await,
+            Self::Prompt(prompt) => prompt.run(servers, screen).await,
+            Self::Check(check) => check.run(servers, screen).await,
+        }
+    }
+}

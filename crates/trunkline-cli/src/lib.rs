@@ -1,0 +1,119 @@
+//! The program `trunkline`: list, call, read and check MCP servers from a shell.
+//!
+//! It is a library so that other packages can build the very same program; its only door is [`main`].
+//!
+//! `args` is the command line, `servers` finds the servers it means, and `commands` has a file for each command.
+//! `values` and `shape` turn what is typed into arguments, `render` turns what comes back into text. `exit` holds the
+//! exit codes, and this file is the only one that shows errors.
+#![forbid(unsafe_code)]
+
+mod address;
+mod args;
+mod commands;
+mod demo;
+mod exit;
+mod interrupt;
+mod progress;
+mod render;
+mod save;
+mod servers;
+mod shape;
+mod signature;
+mod suggest;
+mod values;
+mod verbose;
+mod words;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use args::{Cli, Command};
+use exit::{Exit, Failure, Outcome};
+use interrupt::Interrupts;
+use render::Screen;
+use servers::Servers;
+
+/// Runs the program with the arguments, streams and environment of this process.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return not_understood(&error),
+    };
+    let screen = Screen::new(&cli.global);
+    let outcome = run(cli, screen);
+    let exit = match outcome {
+        Ok(exit) => exit,
+        Err(failure) => {
+            show(&failure, &screen);
+            failure.exit
+        }
+    };
+    ExitCode::from(exit as u8)
+}
+
+fn run(cli: Cli, screen: Screen) -> Outcome<Exit> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::usage(format!("Can't start: {error}")))?;
+    match cli.command {
+        Command::Demo => runtime.block_on(demo::serve()).map(|()| Exit::Done).map_err(Failure::from),
+        Command::Completions { shell } => commands::completions::run(shell).map(|()| Exit::Done),
+        Command::Config(config) => commands::config::run(config, &cli.global, &screen),
+        command => {
+            let servers = Servers::open(&cli.global, command.server_command(), &screen)?;
+            servers.tell(&screen);
+            let work = commands::prepare(command, cli.global.strict)?;
+            runtime.block_on(with_servers(work, &servers, &screen))
+        }
+    }
+}
+
+/// Does the work until it is done or interrupted, then ends every connection; a second interrupt ends the program
+/// without waiting for that.
+async fn with_servers(work: commands::Work, servers: &Servers, screen: &Screen) -> Outcome<Exit> {
+    let mut interrupts = Interrupts::listen().map_err(|error| Failure::usage(format!("Can't start: {error}")))?;
+    if screen.verbose > 2 || matches!(work, commands::Work::Check(_)) {
+        verbose::trace(servers, *screen);
+    }
+    let listening = verbose::listen(servers, *screen);
+    let outcome = interrupts.guard(work.run(servers, screen)).await;
+    tokio::select! {
+        () = servers.close() => {}
+        _ = interrupts.next() => {}
+    }
+    drop(listening);
+    outcome
+}
+
+/// Says what went wrong, once: for people on standard error, for machines on standard output.
+fn show(failure: &Failure, screen: &Screen) {
+    if failure.shown {
+        return;
+    }
+    if screen.json {
+        let _ = screen.print_exact(render::error::for_machines(failure).as_bytes()); // nobody reads it: nothing to say
+    } else {
+        screen.report(&render::error::for_people(failure));
+    }
+}
+
+/// The command line made no sense, or asked for help.
+fn not_understood(error: &clap::Error) -> ExitCode {
+    let wants_json = std::env::args_os().skip(1).take_while(|arg| arg != "--").any(|arg| arg == "--json");
+    if error.use_stderr() && wants_json {
+        let text = error.render().to_string();
+        let (message, _) = text.split_once("\n\n").unwrap_or((&text, ""));
+        let failure = Failure::usage(message.trim_start_matches("error: ").trim().replace('\n', " "));
+        println_json(&failure);
+    } else {
+        let _ = error.print(); // a closed stream can't be told anything
+    }
+    if error.use_stderr() { ExitCode::from(Exit::Usage as u8) } else { ExitCode::SUCCESS }
+}
+
+fn println_json(failure: &Failure) {
+    use std::io::Write as _;
+    let _ = writeln!(std::io::stdout(), "{}", render::error::for_machines(failure));
+}

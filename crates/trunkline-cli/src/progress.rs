@@ -1,0 +1,91 @@
+//! What a person sees while waiting: a spinner on standard error that says what is waited for, and the server's own
+//! progress. Nothing where nobody watches.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use tokio::task::JoinHandle;
+use trunkline::Progress;
+
+use crate::render::{Screen, escape};
+
+/// Whoever is quicker than this needs no spinner.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+/// A spinner that appears after a moment and goes when dropped.
+pub(crate) struct Spinner {
+    bar: Option<Arc<ProgressBar>>,
+    starting: Option<JoinHandle<()>>,
+}
+
+impl Spinner {
+    /// Starts one that says `message`. Needs a runtime.
+    pub(crate) fn start(screen: &Screen, message: impl Into<String>) -> Self {
+        if !screen.is_watched() {
+            return Self { bar: None, starting: None };
+        }
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()).with_message(message.into());
+        if let Ok(style) = ProgressStyle::with_template("{spinner:.cyan} {msg} {elapsed:.dim}") {
+            bar.set_style(style);
+        }
+        let bar = Arc::new(bar);
+        let shown = bar.clone();
+        let starting = tokio::spawn(async move {
+            tokio::time::sleep(PATIENCE).await;
+            shown.set_draw_target(ProgressDrawTarget::stderr());
+            shown.enable_steady_tick(Duration::from_millis(100));
+        });
+        Self { bar: Some(bar), starting: Some(starting) }
+    }
+
+    /// Changes what it says.
+    pub(crate) fn say(&self, message: impl Into<String>) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(message.into());
+        }
+    }
+
+    /// Where a call reports its progress to; nothing where nobody watches.
+    pub(crate) fn progress_sink(&self, what: &str) -> Option<impl Fn(&Progress) + Send + Sync + 'static> {
+        let (bar, what) = (self.bar.clone()?, what.to_owned());
+        Some(move |progress: &Progress| bar.set_message(described(&what, progress)))
+    }
+}
+
+impl Drop for Spinner {
+    fn drop(&mut self) {
+        if let Some(starting) = &self.starting {
+            starting.abort();
+        }
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn described(what: &str, progress: &Progress) -> String {
+    let amount = match progress.total {
+        Some(total) if total > 0.0 => format!("{:.0} %", (progress.progress / total * 100.0).clamp(0.0, 100.0)),
+        _ => format!("{}", progress.progress),
+    };
+    match &progress.message {
+        Some(message) => format!("{what}: {amount}, {}", escape::line(message)),
+        None => format!("{what}: {amount}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_reads_as_a_share_where_the_end_is_known() {
+        let said = |progress: f64, total, message: Option<&str>| {
+            described("demo.slow", &Progress::new(progress, total, message.map(str::to_owned)))
+        };
+        assert_eq!(said(1.0, Some(4.0), Some("reading\u{1b}")), "demo.slow: 25 %, reading\\u{1b}");
+        assert_eq!(said(9.0, Some(4.0), None), "demo.slow: 100 %");
+        assert_eq!(said(3.0, None, None), "demo.slow: 3");
+    }
+}
