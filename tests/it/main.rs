@@ -1,3 +1,4 @@
 //! The integration tests: real subprocesses, real pipes, real failure.
 
 mod smoke;
+mod testbed;

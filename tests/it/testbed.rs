@@ -1,0 +1,253 @@
+//! The servers of `testbed/`, which other people wrote: each connected, listed, called, read and prompted, and all
+//! at once behind one `MultiServer`. Installed and run by `cargo xtask test`.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use trunkline::{CallContext, Client, ErrorKind, Limits, MultiServer, Outcome, ToolResult};
+use trunkline_tests::*;
+
+#[derive(Deserialize)]
+struct Servers {
+    servers: Vec<Server>,
+}
+
+#[derive(Deserialize)]
+struct Server {
+    id: String,
+    command: String,
+    args: Vec<String>,
+    env: std::collections::BTreeMap<String, String>,
+    revision: String,
+    tools: Option<usize>,
+    resources: Option<usize>,
+    templates: Option<usize>,
+    prompts: Option<usize>,
+    call: Call,
+    fail: Option<Call>,
+    progress: Option<Call>,
+    read: Option<Read>,
+    prompt: Option<Prompt>,
+    exits_on_eof: bool,
+}
+
+#[derive(Deserialize)]
+struct Call {
+    tool: String,
+    arguments: Value,
+    text: String,
+    steps: Option<usize>,
+}
+
+#[derive(Deserialize)]
+struct Read {
+    uri: String,
+    text: String,
+}
+
+#[derive(Deserialize)]
+struct Prompt {
+    name: String,
+    arguments: Value,
+    text: String,
+}
+
+/// A place for one test: an empty folder, a repository, and the servers with their placeholders filled in.
+struct Bench {
+    dir: TempDir,
+    servers: Vec<Server>,
+}
+
+fn testbed() -> PathBuf {
+    let installed = std::env::var("TRUNKLINE_TESTBED");
+    PathBuf::from(installed.expect("TRUNKLINE_TESTBED names the installed servers: run `cargo xtask test testbed`"))
+}
+
+impl Bench {
+    fn new() -> Self {
+        let dir = TempDir::new();
+        let (tmp, repo) = (dir.join("tmp"), dir.join("repo"));
+        std::fs::create_dir_all(&tmp).unwrap();
+        make_repository(&repo);
+        let installed = testbed();
+        let home = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("testbed");
+        let text = std::fs::read_to_string(home.join("servers.json")).unwrap();
+        let quoted = |path: &Path| json!(path.canonicalize().unwrap()).as_str().unwrap().to_owned();
+        let text = text
+            .replace("{installed}", &quoted(&installed))
+            .replace("{testbed}", &quoted(&home))
+            .replace("{tmp}", &quoted(&tmp))
+            .replace("{repo}", &quoted(&repo));
+        Self { dir, servers: serde_json::from_str::<Servers>(&text).unwrap().servers }
+    }
+
+    fn server(&self, id: &str) -> &Server {
+        self.servers.iter().find(|server| server.id == id).expect("a server of that id")
+    }
+}
+
+fn make_repository(path: &Path) {
+    std::fs::create_dir_all(path).unwrap();
+    for args in [
+        &["init", "-q"][..],
+        &["-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-q", "--allow-empty", "-m", "first"],
+    ] {
+        assert!(Command::new("git").args(args).current_dir(path).status().unwrap().success());
+    }
+}
+
+impl Server {
+    fn client(&self) -> Client {
+        let mut builder = Client::stdio(&self.command, &self.args).label(&self.id);
+        for (name, value) in &self.env {
+            builder = builder.env(name, value);
+        }
+        let limits = Limits { exit_grace: Duration::from_millis(400), ..Limits::default() };
+        builder.limits(limits).start_timeout(Duration::from_secs(120)).timeout(Duration::from_secs(60)).build().unwrap()
+    }
+}
+
+/// Everything one server can do, over one connection.
+async fn exercise(id: &str) {
+    let bench = Bench::new();
+    let server = bench.server(id);
+    let client = server.client();
+    let info = client.info().await.unwrap_or_else(|error| panic!("{error:?}"));
+    assert_eq!(info.protocol_version().as_deref(), Some(server.revision.as_str()));
+    list(server, &client).await;
+    call(server, &client).await;
+    if let Some(read) = &server.read {
+        let text = client.read_resource(&read.uri).await.unwrap();
+        assert!(text.contains(&read.text), "{text}");
+    }
+    if let Some(prompt) = &server.prompt {
+        let text = client.get_prompt(&prompt.name, prompt.arguments.clone()).await.unwrap();
+        assert!(text.contains(&prompt.text), "{text}");
+    }
+    client.disconnect().await;
+    assert!(!client.connected());
+    let forced = client.warnings().iter().any(|warning| warning.contains("SIGTERM"));
+    assert_eq!(forced, !server.exits_on_eof, "{:?}", client.warnings());
+    // the next use starts it again
+    assert_eq!(client.list_tools().await.unwrap().len(), server.tools.unwrap());
+    client.disconnect().await;
+    drop(bench.dir);
+}
+
+async fn list(server: &Server, client: &Client) {
+    let expected = |count: Option<usize>| count.unwrap_or(0);
+    // "everything" adds tools once it has heard `initialized`, and tells
+    let tools = loop {
+        let tools = client.list_tools().await.unwrap();
+        if tools.len() >= expected(server.tools) {
+            break tools;
+        }
+        let mut events = client.events();
+        if client.list_tools().await.unwrap().len() < expected(server.tools) {
+            events.next().await.expect("a change of the list");
+        }
+    };
+    assert_eq!(tools.len(), expected(server.tools));
+    for tool in &tools {
+        assert!(tool.input_schema().is_object() && !tool.description().is_empty(), "{tool:?}");
+    }
+    assert_eq!(client.list_resources().await.unwrap().len(), expected(server.resources));
+    assert_eq!(client.list_resource_templates().await.unwrap().len(), expected(server.templates));
+    assert_eq!(client.list_prompts().await.unwrap().len(), expected(server.prompts));
+}
+
+async fn call(server: &Server, client: &Client) {
+    let text = |result: &ToolResult| result.content().first().and_then(|block| block.text()).unwrap_or_default();
+    let made = client.call(&server.call.tool, server.call.arguments.clone()).await.unwrap();
+    assert!(!made.is_error() && text(&made).contains(&server.call.text), "{made:?}");
+    if let Some(fail) = &server.fail {
+        let failed = client.call(&fail.tool, fail.arguments.clone()).await.unwrap();
+        assert!(failed.is_error() && text(&failed).contains(&fail.text), "{failed:?}");
+        let error = client.call_tool(&fail.tool, fail.arguments.clone()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Tool);
+    }
+    if let Some(slow) = &server.progress {
+        let heard = Arc::new(AtomicUsize::new(0));
+        let count = heard.clone();
+        let call = client.call(&slow.tool, slow.arguments.clone()).on_progress(move |_| {
+            count.fetch_add(1, Ordering::SeqCst);
+        });
+        let result = call.await.unwrap();
+        assert!(text(&result).contains(&slow.text), "{result:?}");
+        assert_eq!(heard.load(Ordering::SeqCst), slow.steps.unwrap());
+    }
+}
+
+macro_rules! each_server {
+    ($($name:ident = $id:literal),* $(,)?) => {
+        $(#[tokio::test]
+        #[ignore = "testbed"]
+        async fn $name() {
+            exercise($id).await;
+        })*
+
+        #[test]
+        fn every_server_of_the_list_has_its_test() {
+            let text = include_str!("../../testbed/servers.json");
+            let listed: Vec<_> = serde_json::from_str::<Servers>(text).unwrap().servers.into_iter().map(|s| s.id).collect();
+            assert_eq!(listed, [$($id),*]);
+        }
+    };
+}
+
+each_server! {
+    everything = "everything",
+    everything_of_2024_11_05 = "everything-2024-11-05",
+    everything_of_2025_03_26 = "everything-2025-03-26",
+    everything_of_2025_06_18 = "everything-2025-06-18",
+    filesystem = "filesystem",
+    memory = "memory",
+    time = "time",
+    time_old = "time-old",
+    git = "git",
+    fastmcp = "fastmcp",
+    mcp1 = "mcp1",
+    mcp2 = "mcp2",
+    ts2 = "ts2",
+}
+
+/// All of them behind one, among a command that doesn't exist, one that exits at once and one that never answers.
+#[tokio::test]
+#[ignore = "testbed"]
+async fn all_at_once_with_three_dead_ones() {
+    let bench = Bench::new();
+    let mut multi = MultiServer::with_limits(Limits { settle: Duration::from_millis(1500), ..Limits::default() });
+    for server in &bench.servers {
+        multi.add(server.client()).unwrap();
+    }
+    multi.add(Client::stdio("no-such-command-anywhere", ["x"]).label("missing").build().unwrap()).unwrap();
+    multi.add(Client::stdio("/bin/sh", ["-c", "echo sorry >&2; exit 3"]).label("exits").build().unwrap()).unwrap();
+    multi.add(Client::stdio("/bin/sh", ["-c", "exec sleep 600"]).label("silent").build().unwrap()).unwrap();
+
+    let begun = Instant::now();
+    let listings = multi.tools_by_server(&CallContext::new()).await;
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
+    for (listing, server) in listings.iter().zip(&bench.servers) {
+        let Outcome::Ready(tools) = &listing.outcome else { panic!("{listing:?}") };
+        assert!(tools.len() + 1 >= server.tools.unwrap(), "{}", server.id);
+    }
+    let [missing, exits, silent] = &listings[bench.servers.len()..] else { panic!("three more") };
+    assert!(matches!(&missing.outcome, Outcome::Failed(error) if error.kind() == ErrorKind::Unreachable));
+    assert!(matches!(&exits.outcome, Outcome::Failed(error)
+        if error.get("exit") == Some("exit status 3") && error.get("stderr") == Some("sorry")));
+    assert!(matches!(&silent.outcome, Outcome::Pending), "{silent:?}");
+
+    for server in &bench.servers {
+        let exposed = multi.exposed_name(&server.id, &server.call.tool);
+        let result = multi.call(&exposed, server.call.arguments.clone()).await;
+        let text = result.unwrap_or_else(|error| panic!("{exposed}: {error:?}"));
+        let shown = text.as_str().map_or_else(|| text.to_string(), str::to_owned);
+        assert!(!shown.is_empty(), "{exposed}");
+    }
+    multi.disconnect().await;
+}
