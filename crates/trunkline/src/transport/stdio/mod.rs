@@ -87,6 +87,11 @@ async fn read(stdout: impl AsyncRead + Unpin, max: usize, inbox: Arc<dyn Inbox>,
     read_lines(stdout, max, &*inbox, &|bytes| tail.received(bytes)).await
 }
 
+/// Waits for a task that may have been waited for before; whether it has ended.
+async fn finished<T>(task: &mut JoinHandle<T>, limit: Duration) -> bool {
+    task.is_finished() || timeout(limit, task).await.is_ok()
+}
+
 struct Tasks {
     reader: JoinHandle<Result<()>>,
     drain: JoinHandle<()>,
@@ -142,10 +147,8 @@ impl Supervisor {
         let exited = timeout_at(deadline, self.process.exited()).await.is_ok();
         if exited {
             self.tail.set_exited();
-            if !self.tasks.reader.is_finished() {
-                let _ = timeout(DRAIN, &mut self.tasks.reader).await;
-            }
-            let _ = timeout(DRAIN, &mut self.tasks.drain).await;
+            finished(&mut self.tasks.reader, DRAIN).await;
+            finished(&mut self.tasks.drain, DRAIN).await;
         }
         let error = match self.process.status() {
             Some(status) => Error::new(ErrorKind::Closed, format!("The server exited ({status})"))
@@ -163,8 +166,7 @@ impl Supervisor {
     /// The ladder: standard input closed, wait, SIGTERM, wait, SIGKILL; until the whole group is gone.
     async fn end(mut self) -> CloseReport {
         self.outbox.close();
-        let flushed = Instant::now() + self.graces.0;
-        if timeout_at(flushed, &mut self.tasks.flusher).await.is_err() {
+        if !finished(&mut self.tasks.flusher, self.graces.0).await {
             self.tasks.flusher.abort(); // it doesn't read; the pipe has to close all the same
         }
         let forced = self.process.end(self.graces).await;
@@ -172,7 +174,7 @@ impl Supervisor {
         if let Some(signal) = forced {
             self.inbox.warning(format!("The server had to be ended by {signal}"));
         }
-        let _ = timeout(DRAIN, &mut self.tasks.drain).await;
+        finished(&mut self.tasks.drain, DRAIN).await;
         self.tasks.drain.abort();
         self.tasks.reader.abort();
         CloseReport { forced }
