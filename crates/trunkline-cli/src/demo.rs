@@ -70,11 +70,11 @@ fn echo(
 #[tool(read_only)]
 fn add(
     /// The first number.
-    a: f64,
+    a: i64,
     /// The second number.
-    b: f64,
-) -> f64 {
-    a + b
+    b: i64,
+) -> i64 {
+    a.saturating_add(b)
 }
 
 /// Joins words.

@@ -28,7 +28,7 @@ impl Servers {
         let environment = Environment::from_process();
         let mut config = read_config(global, command, &environment)?;
         if config.files().is_empty() && config.entries().is_empty() {
-            config = demo(&environment, screen)?;
+            config = demo(screen)?;
         }
         let mut builder = ClientBuilder::new().environment(environment.clone());
         if let Some(timeout) = global.timeout {
@@ -169,13 +169,10 @@ pub(crate) fn read_config(global: &Global, command: &[String], environment: &Env
 }
 
 /// The built-in server: this very program in a process of its own.
-fn demo(environment: &Environment, screen: &Screen) -> Outcome<Config> {
-    let place = environment.config_dir().map(|dir| dir.join("mcp.json").display().to_string());
-    let place = place.map(|place| format!("create {place}, ")).unwrap_or_default();
-    screen.note(&format!(
-        "note: no config was found, so this is the built-in server \"demo\"; for your own servers {place}or use \
-         --config FILE or --stdio COMMAND"
-    ));
+fn demo(screen: &Screen) -> Outcome<Config> {
+    screen.note(
+        "note: no config was found, so this is the built-in server \"demo\" (`trunkline config` says where yours goes)",
+    );
     let program =
         std::env::current_exe().map_err(|error| Failure::usage(format!("Can't find this program: {error}")))?;
     entries([("demo".to_owned(), vec![program.display().to_string(), "demo".to_owned()])])

@@ -46,7 +46,7 @@ impl Signature {
         let one = |property: &Property| Parameter {
             name: escape::line(&key(&property.name)),
             optional: !property.required,
-            kind: escape::line(&property.shape.written()),
+            kind: kind(property),
             default: property.shape.default().map(|value| short(&value)),
         };
         Self { name: escape::line(name), parameters: properties.iter().map(one).collect() }
@@ -81,6 +81,15 @@ impl Signature {
     }
 }
 
+/// The type. That an optional argument may also be null goes without saying.
+fn kind(property: &Property) -> String {
+    let written = escape::line(&property.shape.written());
+    match written.strip_suffix(" | null").filter(|_| !property.required) {
+        Some(rest) => rest.to_owned(),
+        None => written,
+    }
+}
+
 fn short(value: &RawJson) -> String {
     let text = escape::line(&value.to_string());
     match text.char_indices().nth(30) {
@@ -105,6 +114,7 @@ mod tests {
             (r#""z": {"default": 1.0}, "n": {"type": "integer"}, "a": {}"#, "f(a: any, z?: any = 1.0, n?: integer)"),
             (r#""a": {"type": ["string", "null"]}"#, "f(a: string | null)"),
             (r#""a": {"anyOf": [{"type": "string"}, {"type": "null"}], "default": null}"#, "f(a: string | null)"),
+            (r#""a": {}, "o": {"type": ["string", "null"]}"#, "f(a: any, o?: string)"),
             (r#""a": {"enum": ["r", "w"]}"#, "f(a: \"r\" | \"w\")"),
             (r#""a": {"type": "array", "items": {"type": "string"}}"#, "f(a: string[])"),
             (r#""a": {"type": "array", "items": {"enum": [1, 2]}}"#, "f(a: (1 | 2)[])"),

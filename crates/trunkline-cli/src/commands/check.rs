@@ -200,7 +200,7 @@ async fn connect(client: &Client, firsts: &FirstMessages, report: &mut Report) -
     let rest = start.map_or(all, |start| all.saturating_sub(start));
     match outcome {
         Ok(()) => report.ok("start", start, ""),
-        Err(error) if error.get("phase").is_some() => {
+        Err(error) if start.is_some() => {
             report.ok("start", start, "");
             report.fail("handshake", Some(rest), error);
             return false;
