@@ -81,7 +81,8 @@ fn show(config: &Config, environment: &Environment, screen: &Screen) -> Outcome 
         let user = environment.config_dir().map(|dir| dir.join("mcp.json").display().to_string()).unwrap_or_default();
         screen.note(&format!(
             "There is no config: no --config, no $TRUNKLINE_CONFIG, none of .mcp.json, mcp.json, .vscode/mcp.json and \
-             .cursor/mcp.json here, and no {user}"
+             .cursor/mcp.json here, and no {user}. Until there is, the built-in \
+             server \"demo\" is used"
         ));
     }
     screen.print(&parts.join("\n"))?;
@@ -110,6 +111,7 @@ fn described(entry: &Entry) -> String {
                 line(key, &pairs.join("  "));
             }
             Value::String(text) => line(key, text),
+            Value::Number(seconds) => line(key, &format!("{} s", seconds.to_string().trim_end_matches(".0"))),
             other => line(key, &other.to_string()),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::json::{Object, quote};
 use super::{BOLD, CYAN, DIM, RED, escape, paint};
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 
 /// Facts that are told in a line of their own, and what they are called there.
 const TOLD: [(&str, &str); 11] = [
@@ -22,6 +22,9 @@ const TOLD: [(&str, &str); 11] = [
 /// For people.
 pub(crate) fn for_people(failure: &Failure) -> String {
     let error = &failure.error;
+    if matches!(failure.exit, Exit::Interrupted | Exit::Terminated) {
+        return "Interrupted".to_owned();
+    }
     let code = error.code().map(|code| paint(DIM, format!(" (code {code})"))).unwrap_or_default();
     let mut out = format!("{}{} {}{code}\n", paint(RED, "error"), paint(BOLD, ":"), escape::text(error.message()));
     let data = error.data().map(ToString::to_string);
@@ -43,7 +46,7 @@ pub(crate) fn for_people(failure: &Failure) -> String {
     if let Some(hint) = error.hint() {
         out.push_str(&format!("{} {}\n", paint(CYAN, "hint:"), escape::text(hint)));
     }
-    if error.may_have_run() && failure.exit != crate::exit::Exit::ToolError {
+    if error.may_have_run() && failure.exit != Exit::ToolError {
         out.push_str(&format!("{} the server may have done the work although no answer came\n", paint(CYAN, "note:")));
     }
     out
@@ -59,7 +62,8 @@ pub(crate) fn reason(error: &trunkline::Error) -> String {
         format!("Server \"{server}\" "),
     ];
     let short = starts.iter().find_map(|start| message.strip_prefix(start.as_str())).unwrap_or(message);
-    escape::line(short)
+    let code = error.code().map(|code| format!(" (code {code})")).unwrap_or_default();
+    format!("{}{code}", escape::line(short))
 }
 
 /// The error as one JSON object: what `--json` prints.

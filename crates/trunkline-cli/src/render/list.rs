@@ -154,11 +154,12 @@ pub(crate) fn summary(offers: &[Offer], problems: usize) -> String {
     let pending = offers.iter().filter(|offer| offer.pending).count();
     let all = offers.len() + problems;
     let mut out = match ready {
+        0 if all == 1 => "The server is not ready".to_owned(),
         0 => format!("None of {} is ready", counted(all, "server")),
         _ if ready == all => format!("{} from {}", counts.join(", "), counted(all, "server")),
         _ => format!("{} from {ready} of {}", counts.join(", "), counted(all, "server")),
     };
-    if failed > 0 {
+    if failed > 0 && all > 1 {
         out.push_str(&format!(", {failed} failed"));
     }
     if pending > 0 {

@@ -23,7 +23,8 @@ pub(crate) const CYAN: Style = AnsiColor::Cyan.on_default();
 
 /// The text in a style. The streams drop the style where it isn't wanted.
 pub(crate) fn paint(style: Style, text: impl std::fmt::Display) -> String {
-    format!("{style}{text}{style:#}")
+    let text = text.to_string();
+    if text.is_empty() { text } else { format!("{style}{text}{style:#}") }
 }
 
 /// Standard output and standard error, and what this call of the program wants on them.
