@@ -107,7 +107,7 @@ impl Server {
         for (name, value) in &self.env {
             builder = builder.env(name, value);
         }
-        let limits = Limits { exit_grace: Duration::from_millis(400), ..Limits::default() };
+        let limits = Limits { exit_grace: Duration::from_secs(4), ..Limits::default() };
         builder.limits(limits).start_timeout(Duration::from_secs(120)).timeout(Duration::from_secs(60)).build().unwrap()
     }
 }
@@ -221,7 +221,7 @@ each_server! {
 #[ignore = "testbed"]
 async fn all_at_once_with_three_dead_ones() {
     let bench = Bench::new();
-    let mut multi = MultiServer::with_limits(Limits { settle: Duration::from_millis(1500), ..Limits::default() });
+    let mut multi = MultiServer::with_limits(Limits { settle: Duration::from_secs(10), ..Limits::default() });
     for server in &bench.servers {
         multi.add(server.client()).unwrap();
     }
