@@ -66,7 +66,7 @@ fn the_process_outlives_the_thread_and_the_runtime_that_started_it() {
 
 #[test]
 fn a_handler_that_calls_back_gets_an_error_and_nothing_hangs() {
-    let question = || request("q", "elicitation/create").params(json!({"message": "Sure?"}));
+    let question = || request(json!("q"), "elicitation/create").params(json!({"message": "Sure?"}));
     let (answered, answers) = mpsc::channel();
     let (give, given) = mpsc::channel::<blocking::Client>();
     let given = std::sync::Mutex::new(given);
@@ -91,7 +91,7 @@ fn a_handler_that_calls_back_gets_an_error_and_nothing_hangs() {
 fn events_and_progress_of_a_real_server_are_heard() {
     let log = json!({"level": "info", "data": "working"});
     let script =
-        Script::new().on(call("echo"), [notify_with("notifications/message", log), progress("1", "2"), text("ok")]);
+        Script::new().on(call("echo"), [notify_with("notifications/message", log), progress(1.0, Some(2.0)), text("ok")]);
     let client = client(script);
     let mut events = client.events().timeout(limit());
     let (sender, reports) = mpsc::channel();

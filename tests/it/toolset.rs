@@ -123,7 +123,7 @@ async fn progress_and_cancellation_reach_a_remote_tool_through_the_set() {
     let dir = TempDir::new();
     let log = Log::at(dir.join("log"));
     let script = Script::new().tools([tool("work"), tool("hang")]).log(log.path());
-    let script = script.on(call("work"), [progress("1", "2"), text("ok")]).on(call("hang"), []);
+    let script = script.on(call("work"), [progress(1.0, Some(2.0)), text("ok")]).on(call("hang"), []);
     let tools = ToolSet::builder().mcp(client("s", script)).build().unwrap();
     let seen = Arc::new(std::sync::Mutex::new(Vec::new()));
     let sink = seen.clone();
