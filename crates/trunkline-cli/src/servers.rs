@@ -204,7 +204,10 @@ fn typed(stdio: &[String], command: &[String]) -> Outcome<Option<Config>> {
 
 /// A name in front of a command line: `docs=npx server`.
 fn named(text: &str) -> (Option<&str>, &str) {
-    let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
+    let is_name = |name: &str| {
+        name.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
+    };
     match text.trim_start().split_once('=') {
         Some((name, rest)) if is_name(name) => (Some(name), rest),
         _ => (None, text),
@@ -245,6 +248,7 @@ mod tests {
         assert_eq!(named("docs=npx -y x"), (Some("docs"), "npx -y x"));
         assert_eq!(named("npx --key=a"), (None, "npx --key=a"));
         assert_eq!(named("/bin/x=y"), (None, "/bin/x=y"));
+        assert_eq!(named("-=x"), (None, "-=x"));
         for (program, label) in
             [("/usr/bin/npx", "npx"), ("./server.py", "server"), ("my server", "my_server"), ("..", "server")]
         {
@@ -260,6 +264,5 @@ mod tests {
         assert!(config.entry("y").is_some());
         assert!(typed(&["x".to_owned()], &["x".to_owned()]).is_err());
         assert!(typed(&["a= ".to_owned()], &[]).is_err());
-        assert!(typed(&["-=x".to_owned()], &[]).is_err());
     }
 }

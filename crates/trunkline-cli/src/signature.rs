@@ -124,7 +124,7 @@ mod tests {
                 "f(a: {y: number, x?: any})",
             ),
             (r##""a": {"$ref": "#/$defs/P"}"##, "f(a: {x: integer})"),
-            (r##""a": {"$ref": "#/$defs/Node"}"##, "f(a: {next?: object})"),
+            (r##""a": {"$ref": "#/$defs/Node"}"##, "f(a: {next?: {next?: object}})"),
             (r#""a b": {"type": "string"}, "a": {"const": 1}"#, "f(a: 1, \"a b\"?: string)"),
         ] {
             let rest = r##""required": ["a"], "$defs": {

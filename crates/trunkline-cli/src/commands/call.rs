@@ -1,6 +1,6 @@
 //! `trunkline call`: finds the tool, types the arguments by its schema, calls it and shows what comes back.
 
-use trunkline::ToolResult;
+use trunkline::{Error, ToolResult};
 
 use crate::address::{self, Found};
 use crate::args;
@@ -29,7 +29,11 @@ impl Call {
         let Found { client, tool } = address::tool(servers, &self.args.tool, screen).await?;
         let address = format!("{}.{}", client.label(), tool.name());
         let typed = self.given.typed(&Shape::new(tool.input_schema()));
-        let typed = typed.and_then(|arguments| Ok(tool.check_arguments(&arguments).map(|()| arguments)?));
+        let typed = typed.and_then(|arguments| match tool.check_arguments(&arguments) {
+            Ok(()) => Ok(arguments),
+            // the signature says what there is; the hint would only say it again
+            Err(error) => Err(Error::new(error.kind(), error.message()).into()),
+        });
         let arguments = typed.map_err(|failure| {
             let signature = Signature::of_tool(trunkline::Tool::definition(&tool)).plain();
             failure.with_exit(Exit::Usage).context("usage", format!("{}.{signature}", client.label()))

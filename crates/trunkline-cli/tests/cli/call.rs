@@ -1,0 +1,211 @@
+//! `trunkline call` and `trunkline prompt`: addresses, results, errors.
+
+use serde_json::json;
+
+use crate::harness::{Bench, tool};
+
+#[test]
+fn results_are_printed_as_what_they_are() {
+    let bench = Bench::new();
+    for (args, stdout) in [
+        (&["demo.echo", "text=hi", "times=2"][..], "hi\nhi\n"),
+        (&["demo.add", "a=1", "b=2"], "3\n"),
+        (&["demo.join", "words=a", "words=b", "separator=-"], "a-b\n"),
+        (
+            &["demo.weather", "city=Rome"],
+            "{\"city\":\"Rome\",\"sky\":\"clear\",\"temperature\":21.0,\"unit\":\"celsius\"}\n",
+        ),
+        (&["demo.picture"], "A cross, 32 pixels wide.\nimage, 77 bytes, image/png (use -o DIR to save)\n"),
+        (&["demo.sound"], "audio, 2044 bytes, audio/wav (use -o DIR to save)\n"),
+        (&["demo.slow", "seconds=0"], "done after 0 s\n"),
+        (&["echo", "text=alone"], "alone\n"),
+        (&["demo_echo", "text=exposed"], "exposed\n"),
+    ] {
+        let ran = bench.run(&[&["call", "-q"], args].concat());
+        ran.is(0, stdout, "");
+    }
+    let document = bench.run(&["call", "-q", "demo.document"]);
+    assert!(document.stdout.starts_with("resource demo://readme:\n# The demo server\n"), "{document:?}");
+    assert!(document.stdout.ends_with("\nlink: demo://logo logo\n"), "{document:?}");
+}
+
+#[test]
+fn binary_content_is_saved_and_replaces_nothing() {
+    let bench = Bench::new();
+    let out = bench.path("out").display().to_string();
+    let ran = bench.run(&["call", "-q", "demo.picture", "-o", &out]);
+    ran.is(0, "A cross, 32 pixels wide.\nimage, 77 bytes, image/png: saved to DIR/out/image.png\n", "");
+    let ran = bench.run(&["call", "-q", "demo.picture", "--json", "-o", &out]);
+    assert_eq!(ran.json()["content"][1]["mimeType"], "image/png");
+    for name in ["image.png", "image-2.png"] {
+        assert!(std::fs::read(bench.path("out").join(name)).unwrap().starts_with(b"\x89PNG"));
+    }
+}
+
+#[test]
+fn an_error_result_is_told_and_has_its_code() {
+    let bench = Bench::new();
+    bench.run(&["call", "-q", "demo.fail", "message=no disk"]).is(
+        1,
+        "",
+        "error: the tool demo.fail reported an error: no disk\n",
+    );
+    let machine = bench.run(&["call", "--json", "-q", "demo.fail"]);
+    assert_eq!((machine.code, machine.stderr.as_str()), (1, ""));
+    assert_eq!(machine.json()["isError"], true);
+}
+
+#[test]
+fn the_machine_form_is_the_servers_result_to_the_byte() {
+    let bench = Bench::new();
+    let result = r#"{"structuredContent":{"a":9007199254740993,"b":18446744073709551615,"c":123456789012345678901234567890,"d":1.0,"e":1e400,"f":-0.0,"g":0.1},"content":[],"x-own":[ 1 , 2 ]}"#;
+    let server = bench.server(json!({"TOOLS": tool("t", ""), "CALL": format!("\"result\":{result}")}));
+    let config = bench.config([("s", server)]);
+    for flag in ["--json", "--raw"] {
+        bench.run(&["call", "s.t", flag, "--config", &config]).is(0, &format!("{result}\n"), "");
+    }
+    bench.run(&["call", "s.t", "--config", &config]).is(
+        0,
+        "{\"a\":9007199254740993,\"b\":18446744073709551615,\"c\":123456789012345678901234567890,\"d\":1.0,\"e\":1e400,\
+         \"f\":-0.0,\"g\":0.1}\n",
+        "",
+    );
+}
+
+#[test]
+fn unknown_names_get_a_suggestion_and_exit_code_2() {
+    let bench = Bench::new();
+    for (address, stderr) in [
+        (
+            "demo.ecko",
+            "error: Server \"demo\" has no tool named \"ecko\"\n  server    demo\nhint: Did you mean \"echo\"?\n",
+        ),
+        (
+            "weathr",
+            "error: Server \"demo\" has no tool named \"weathr\"\n  server    demo\nhint: Did you mean \"weather\"?\n",
+        ),
+    ] {
+        bench.run(&["call", "-q", address]).is(2, "", stderr);
+    }
+    let config = bench.config([("one", bench.demo()), ("two", bench.demo())]);
+    bench.run(&["call", "echo", "text=x", "--config", &config]).is(
+        2,
+        "",
+        "error: Several servers have a tool named \"echo\": one, two\nhint: Say which: one.echo or two.echo\n",
+    );
+    bench.run(&["call", "on.echo", "--config", &config]).is(
+        2,
+        "",
+        "error: No server has a tool named \"on.echo\"\nhint: Did you mean \"one.echo\"?\n",
+    );
+    let machine = bench.run(&["call", "--json", "one.ecko", "--config", &config]);
+    assert_eq!(
+        machine.json(),
+        json!({"error": {
+            "kind": "not_found", "message": "Server \"one\" has no tool named \"ecko\"", "server": "one",
+            "hint": "Did you mean \"echo\"?"
+        }})
+    );
+}
+
+#[test]
+fn the_longest_label_counts_and_dots_in_names_are_fine() {
+    let bench = Bench::new();
+    let server = |word: &str, name: &str| {
+        let call = format!(r#""result":{{"content":[{{"type":"text","text":"{word}"}}]}}"#);
+        bench.server(json!({"TOOLS": tool(name, ""), "CALL": call}))
+    };
+    let config = bench.config([("a", server("a", "b.t")), ("a.b", server("a.b", "t")), ("c", server("c", "x.y"))]);
+    for (address, word) in [("a.b.t", "a.b\n"), ("c.x.y", "c\n"), ("x.y", "c\n")] {
+        bench.run(&["call", address, "--config", &config]).is(0, word, "");
+    }
+}
+
+#[test]
+fn a_call_starts_no_server_but_its_own() {
+    let bench = Bench::new();
+    let other = bench.server(json!({"PIDFILE": bench.path("other.pid")}));
+    let config = bench.config([("demo", bench.demo()), ("other", other)]);
+    for address in ["demo.echo", "demo_echo"] {
+        bench.run(&["call", address, "text=x", "--config", &config]).is(0, "x\n", "");
+    }
+    assert!(!bench.path("other.pid").exists());
+}
+
+#[test]
+fn errors_of_the_protocol_and_deadlines_have_their_codes() {
+    let bench = Bench::new();
+    let refusing = bench.server(json!({
+        "TOOLS": tool("t", ""), "CALL": r#""error":{"code":-32602,"message":"bad \u001b[2J cursor","data":{"at":7}}"#
+    }));
+    let slow = bench.server(json!({"TOOLS": tool("t", ""), "SLOW": "1", "LOG": bench.path("log")}));
+    let config = bench.config([("refusing", refusing), ("slow", slow)]);
+
+    bench.run(&["call", "refusing.t", "--config", &config]).is(
+        6,
+        "",
+        "error: bad \\u{1b}[2J cursor (code -32602)\n  server    refusing\n  command   /bin/sh DIR/server.sh\n  config    \
+         DIR/mcp-test.json:2\n  data      {\"at\":7}\n",
+    );
+    let machine = bench.run(&["call", "refusing.t", "--json", "--config", &config]);
+    let error = &machine.json()["error"];
+    assert_eq!((machine.code, &error["code"], &error["data"]), (6, &json!(-32602), &json!({"at": 7})));
+
+    let late = bench.run(&["call", "slow.t", "--timeout", "200ms", "--config", &config]);
+    assert_eq!(late.code, 5);
+    assert!(late.stderr.starts_with("error: No answer to tools/call \"t\" within 0.2 s"), "{late:?}");
+    assert!(late.stderr.ends_with("note: the server may have done the work although no answer came\n"), "{late:?}");
+    let log = bench.read("log");
+    let cancelled: Vec<_> = log.lines().filter(|line| line.contains("notifications/cancelled")).collect();
+    let call = log.lines().find(|line| line.contains("tools/call")).unwrap();
+    let id = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()["id"].clone();
+    let told: serde_json::Value = serde_json::from_str(cancelled[0]).unwrap();
+    assert_eq!((cancelled.len(), &told["params"]["requestId"]), (1, &id(call)), "{log}");
+}
+
+#[test]
+fn a_server_that_ends_is_told_with_its_last_words() {
+    let bench = Bench::new();
+    let config = bench.config([(
+        "quits",
+        json!({"command": "/bin/sh", "args": ["-c", "echo 'no TOKEN' >&2; echo 'see README' >&2; exit 3"]}),
+    )]);
+    bench.run(&["call", "quits.t", "--config", &config]).is(
+        4,
+        "",
+        "error: Could not connect to server \"quits\": the server exited (exit status 3)\n  \
+         server    quits\n  \
+         command   /bin/sh -c 'echo '\\''no TOKEN'\\'' >&2; echo '\\''see README'\\'' >&2; exit 3'\n  \
+         config    DIR/mcp-test.json:2\n  \
+         stderr    | no TOKEN\n            | see README\n\
+         hint: Run the command by hand to see what it needs\n",
+    );
+}
+
+#[test]
+fn prompts_are_rendered_and_their_arguments_checked() {
+    let bench = Bench::new();
+    bench.run(&["prompt", "-q", "demo.greet", "name=Ann"]).is(0, "Greet Ann warmly, in one sentence.\n", "");
+    bench.run(&["prompt", "-q", "review", "code=x"]).is(0, "Review this code:\n\nx\n", "");
+    bench.run(&["prompt", "-q", "demo.review", "language=Rust"]).is(
+        2,
+        "",
+        "error: \"code\" is missing\n  usage     demo.review(code, language?)\n",
+    );
+    bench.run(&["prompt", "-q", "demo.greet", "nam=Ann"]).is(
+        2,
+        "",
+        "error: Unknown argument \"nam\"\n  usage     demo.greet(name)\nhint: Did you mean \"name\"?\n",
+    );
+    bench.run(&["prompt", "-q", "demo.great"]).is(
+        2,
+        "",
+        "error: Server \"demo\" has no prompt named \"great\"\n  server    demo\nhint: Did you mean \"greet\"?\n",
+    );
+    let machine = bench.run(&["prompt", "--json", "-q", "demo.greet", "name=Ann"]);
+    assert_eq!(machine.json()["messages"][0]["role"], "user");
+    let config = bench.config([("one", bench.demo()), ("two", bench.demo())]);
+    let both = bench.run(&["prompt", "greet", "name=x", "--config", &config]);
+    assert_eq!((both.code, both.stderr.lines().last()), (2, Some("hint: Say which: one.greet or two.greet")));
+    bench.run(&["prompt", "two_greet", "name=x", "--config", &config]).is(0, "Greet x warmly, in one sentence.\n", "");
+}

@@ -1,0 +1,119 @@
+//! `trunkline check`.
+
+use serde_json::json;
+
+use crate::harness::{Bench, tool};
+
+#[test]
+fn a_good_server_passes_every_stage() {
+    let bench = Bench::new();
+    let config = bench.config([("demo", bench.demo())]);
+    let ran = bench.run(&["check", "--config", &config]);
+    assert_eq!(
+        ran.timeless(),
+        "demo\n\
+         ok config DIR/mcp-test.json:2\n\
+         ok variables TIME\n\
+         ok command TIME PROGRAM\n\
+         ok start TIME\n\
+         ok handshake TIME trunkline-demo 0.1.0, protocol 2025-11-25\n\
+         ok capabilities prompts, resources, tools\n\
+         ok tools TIME 9\n\
+         ok resources TIME 2\n\
+         ok templates TIME 1\n\
+         ok prompts TIME 2"
+    );
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, "1 server: 1 fine\n"));
+}
+
+#[test]
+fn the_stage_that_failed_is_named_with_one_fix() {
+    let bench = Bench::new();
+    let config = bench.config([
+        ("ghost", json!({"command": "no-such-program-zz"})),
+        ("quits", json!({"command": "/bin/sh", "args": ["-c", "echo 'no TOKEN' >&2; exit 3"]})),
+        ("needs", json!({"command": "x", "env": {"T": "${NOT_SET_ZZ}"}})),
+        ("silent", json!({"command": "/bin/sh", "args": ["-c", "exec sleep 600"]})),
+        ("bad", json!({})),
+    ]);
+    let ran = bench.run(&["check", "--start-timeout", "300ms", "--config", &config]);
+    assert_eq!(
+        ran.timeless(),
+        "bad\n\
+         FAIL config it has neither \"command\" nor \"url\"\n\
+         config DIR/mcp-test.json:6\n\
+         fix: Correct it in DIR/mcp-test.json:6\n\
+         ghost\n\
+         ok config DIR/mcp-test.json:2\n\
+         ok variables TIME\n\
+         FAIL command TIME the command \"no-such-program-zz\" was not found on PATH\n\
+         command no-such-program-zz\n\
+         PATH /usr/bin:/bin\n\
+         config DIR/mcp-test.json:2\n\
+         fix: Install \"no-such-program-zz\", or give its full path as the command\n\
+         quits\n\
+         ok config DIR/mcp-test.json:3\n\
+         ok variables TIME\n\
+         ok command TIME /bin/sh\n\
+         ok start TIME\n\
+         FAIL handshake TIME the server exited (exit status 3)\n\
+         | no TOKEN\n\
+         command /bin/sh -c 'echo '\\''no TOKEN'\\'' >&2; exit 3'\n\
+         config DIR/mcp-test.json:3\n\
+         fix: Run the command by hand to see what it needs\n\
+         needs\n\
+         ok config DIR/mcp-test.json:4\n\
+         FAIL variables TIME \"env.T\" needs the variable NOT_SET_ZZ, which is not set\n\
+         config DIR/mcp-test.json:4\n\
+         fix: Set NOT_SET_ZZ, or give it a default: \"${NOT_SET_ZZ:-...}\" in DIR/mcp-test.json:4\n\
+         silent\n\
+         ok config DIR/mcp-test.json:5\n\
+         ok variables TIME\n\
+         ok command TIME /bin/sh\n\
+         ok start TIME\n\
+         FAIL handshake TIME did not answer initialize within 0.3 s (it wrote 0 bytes on its standard output and 0 on its \
+         standard error)\n\
+         command /bin/sh -c 'exec sleep 600'\n\
+         config DIR/mcp-test.json:5\n\
+         fix: The process is alive: if it only needs longer to start, raise startTimeout in the config (start_timeout in \
+         code, --start-timeout on the command line)"
+    );
+    assert_eq!((ran.code, ran.stderr.as_str()), (2, "5 servers: 0 fine, 5 failed\n"));
+    assert_eq!(bench.run(&["check", "ghost", "--config", &config]).code, 4);
+}
+
+#[test]
+fn machines_get_stages_and_errors() {
+    let bench = Bench::new();
+    let config = bench.config([("demo", bench.demo()), ("ghost", json!({"command": "no-such-program-zz"}))]);
+    let ran = bench.run(&["check", "--json", "--config", &config]);
+    let servers = &ran.json()["servers"];
+    assert_eq!((ran.code, ran.stderr.as_str()), (4, ""));
+    assert_eq!((&servers[0]["ok"], &servers[1]["ok"]), (&json!(true), &json!(false)));
+    let stage = |name: &str| {
+        let stages = servers[0]["stages"].as_array().unwrap();
+        stages.iter().find(|stage| stage["stage"] == name).unwrap().clone()
+    };
+    assert!(stage("start")["ms"].as_f64().unwrap() > 0.0);
+    assert!(stage("handshake")["ms"].as_f64().unwrap() > 0.0);
+    assert_eq!(servers[1]["stages"][2]["error"]["kind"], "unreachable");
+}
+
+#[test]
+fn what_is_odd_is_warned_about() {
+    let bench = Bench::new();
+    let odd = r#"{"name":"ѕend","description":"ok\u001b[2J\u202e\u200b","inputSchema":{"type":"object"}}"#;
+    let server = bench.server(json!({"TOOLS": format!("{odd},{}", tool("fine", "")), "NOISE": "Listening on stdio"}));
+    let config = bench.config([("s", server)]);
+    let ran = bench.run(&["check", "--config", &config]);
+    let warnings: Vec<_> = ran.stdout.lines().filter(|line| line.starts_with("  warn")).collect();
+    assert_eq!(
+        warnings,
+        [
+            "  warn the name of tool \"ѕend\" mixes alphabets (U+0455)",
+            "  warn the description of tool \"ѕend\" hides characters: U+001B, U+202E, U+200B",
+            "  warn writes text on its standard output that is no message; it was skipped",
+        ]
+    );
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, "1 server: 0 fine, 1 with warnings\n"));
+}

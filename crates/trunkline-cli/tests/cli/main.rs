@@ -1,0 +1,12 @@
+//! The program as a person or a script meets it: what it prints, where, and its exit code. One file for each topic.
+#![cfg(unix)]
+
+mod arguments;
+mod call;
+mod check;
+mod config;
+mod ending;
+mod harness;
+mod hostile;
+mod list;
+mod read;
