@@ -88,7 +88,7 @@ async fn lists_local_tools_first_and_sources_in_their_order() {
     let mut multi = MultiServer::new();
     multi.add(Server::new(["x"]).client("m")).unwrap().add(Server::new(["x"]).client("n")).unwrap();
     let tools = ToolSet::builder()
-        .mcp(&Server::new(["z", "a"]).client("s"))
+        .mcp(Server::new(["z", "a"]).client("s"))
         .tool(local("one"))
         .mcp(&multi)
         .mcp(Client::from_connection(Server::new(["q"])).label("t").namespaced(true))
@@ -453,7 +453,7 @@ async fn models_are_told_everything_as_text() {
 
 #[tokio::test]
 async fn local_tools_keep_to_the_context_as_remote_ones_do() {
-    let endless = || FunctionTool::new("endless", "", || std::future::pending::<()>());
+    let endless = || FunctionTool::new("endless", "", std::future::pending::<()>);
     let server = trunkline::StaticServer::new().tool(endless());
     let tools = ToolSet::builder()
         .tool(endless())

@@ -11,6 +11,30 @@ use crate::protocol::{Arguments, IntoArguments, ToolDefinition};
 
 /// A call that is about to be made, as a [`before_call`](super::ToolSetBuilder::before_call) hook sees it. Its
 /// arguments fit the tool's schema.
+///
+/// ```
+/// use serde_json::json;
+/// use trunkline::{Decision, FunctionTool, PendingCall, ToolSet};
+///
+/// /// Whether the tool says of itself that it changes nothing.
+/// fn only_reads(call: &PendingCall) -> bool {
+///     let hints = call.definition().annotations();
+///     hints.and_then(|hints| hints.get("readOnlyHint")).is_some_and(|hint| hint.as_bytes() == b"true")
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> trunkline::Result<()> {
+/// let tools = ToolSet::builder()
+///     .tool(FunctionTool::new("look", "", || "seen").annotations(json!({"readOnlyHint": true})))
+///     .tool(FunctionTool::new("wipe", "", || "gone"))
+///     .before_call(|call| match only_reads(&call) {
+///         true => Decision::approve(),
+///         false => Decision::refuse("Only reading is allowed."),
+///     })
+///     .build()?;
+/// assert_eq!(tools.call("look", ()).await?, "seen");
+/// assert!(tools.call("wipe", ()).await.is_err());
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone)]
 pub struct PendingCall {
     pub(super) definition: ToolDefinition,
