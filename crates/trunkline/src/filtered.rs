@@ -84,8 +84,9 @@ impl<C: Connection> Connection for Filtered<C> {
         match method {
             "tools/list" => dispatch(self, method, params, cx).await,
             "tools/call" => {
-                let name = params.as_ref().and_then(|params| params.text("name")).unwrap_or_default();
-                self.permit(&name)?;
+                if let Some(name) = params.as_ref().and_then(|params| params.text("name")) {
+                    self.permit(&name)?;
+                }
                 self.inner.request(method, params, cx).await
             }
             _ => self.inner.request(method, params, cx).await,

@@ -49,6 +49,13 @@ impl Namer {
         format!("{}_{}_{:08x}", &label_part[..label_kept], &tool_part[..tool_kept], hash(label, tool))
     }
 
+    /// Whether `name` can be an exposed name of a tool on `label`, judged by its beginning alone. Tells whom to ask
+    /// for a name that isn't known, never whose it is.
+    pub(crate) fn may_be_of(&self, label: &str, name: &str) -> bool {
+        let label_part = clean(label, false);
+        name.starts_with(&label_part[..label_part.len().min(LABEL_KEPT)])
+    }
+
     fn is_confusable(&self, label: &str, label_part: &str) -> bool {
         self.labels
             .get(label)
@@ -341,6 +348,7 @@ mod tests {
                     let exposed = namer.exposed(label, tool);
                     prop_assert!(is_legal(&exposed), "{}", exposed);
                     prop_assert_eq!(&backwards.exposed(label, tool), &exposed);
+                    prop_assert!(namer.may_be_of(label, &exposed), "{} of {}", exposed, label);
                     prop_assert!(seen.insert(exposed.clone()), "{} twice", exposed);
                 }
             }

@@ -118,6 +118,15 @@ impl CallContext {
         Self(Some(Arc::new(parts)))
     }
 
+    /// The bounds of this call alone, for a list that has to be asked for first: what is meant for one server
+    /// (`_meta`, sinks, a handler) doesn't reach another.
+    pub(crate) fn bounds(&self) -> Self {
+        let bounds =
+            |parts: &Parts| Parts { timeout: parts.timeout, max_timeout: parts.max_timeout, ..Parts::default() };
+        let some = self.parts().filter(|parts| parts.timeout.is_some() || parts.max_timeout.is_some());
+        Self(some.map(|parts| Arc::new(bounds(parts))))
+    }
+
     /// How long after its beginning the call reported progress last; zero before the first report.
     pub(crate) fn last_progress(&self) -> Duration {
         let pulse = self.parts().and_then(|parts| parts.pulse.as_ref());

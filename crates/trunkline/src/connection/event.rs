@@ -80,9 +80,18 @@ pub(crate) struct Hub {
     server: String,
     /// Made at the first listener: an idle server needs none.
     sender: OnceLock<broadcast::Sender<Event>>,
-    parents: Mutex<Vec<Weak<Hub>>>,
+    parents: Mutex<Vec<Parent>>,
     changes: [AtomicU64; 3],
+    epoch: AtomicU64,
     warnings: Mutex<Vec<String>>,
+}
+
+/// A hub that hears everything another one says.
+#[derive(Debug, Clone)]
+struct Parent {
+    hub: Weak<Hub>,
+    /// The server's label there, where it is another.
+    alias: Option<Arc<str>>,
 }
 
 /// How many warnings are kept.
@@ -103,6 +112,7 @@ impl Hub {
             sender: OnceLock::new(),
             parents: Mutex::default(),
             changes: Default::default(),
+            epoch: AtomicU64::new(0),
             warnings: Mutex::default(),
         })
     }
@@ -127,6 +137,27 @@ impl Hub {
         for list in changed {
             self.changes[*list as usize].fetch_add(1, Ordering::SeqCst);
         }
+        if !changed.is_empty() {
+            self.epoch.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    /// Counts up with everything that is learnt of the lists of this server, or of those it is a parent of.
+    /// What was derived from them under another number has to be made anew.
+    pub(crate) fn epoch(&self) -> u64 {
+        self.epoch.load(Ordering::SeqCst)
+    }
+
+    /// Something was learnt of a list, without an event.
+    pub(crate) fn advance(&self) {
+        self.epoch.fetch_add(1, Ordering::SeqCst);
+        for parent in self.parents().iter().filter_map(|parent| parent.hub.upgrade()) {
+            parent.advance();
+        }
+    }
+
+    fn parents(&self) -> Vec<Parent> {
+        self.parents.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The warnings so far, with the server's label where they come from another.
@@ -152,9 +183,12 @@ impl Hub {
         if let Some(sender) = self.sender.get() {
             let _ = sender.send(event.clone()); // nobody listening is fine
         }
-        let parents = self.parents.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        for parent in parents.iter().filter_map(Weak::upgrade) {
-            parent.pass(event);
+        for Parent { hub, alias } in self.parents() {
+            let Some(hub) = hub.upgrade() else { continue };
+            match alias.filter(|_| event.server == self.server) {
+                Some(alias) => hub.pass(&Event { server: alias.as_ref().to_owned(), kind: event.kind.clone() }),
+                None => hub.pass(event),
+            }
         }
     }
 
@@ -162,11 +196,12 @@ impl Hub {
         Events(Some(self.sender.get_or_init(|| broadcast::Sender::new(1024)).subscribe()))
     }
 
-    pub(crate) fn add_parent(&self, parent: &Arc<Hub>) {
+    /// From now on `parent` hears all that is said here, under the label `alias` where one is given.
+    pub(crate) fn add_parent(&self, parent: &Arc<Hub>, alias: Option<&str>) {
         let mut parents = self.parents.lock().unwrap_or_else(PoisonError::into_inner);
-        parents.retain(|known| known.strong_count() > 0);
-        if !parents.iter().any(|known| std::ptr::eq(known.as_ptr(), Arc::as_ptr(parent))) {
-            parents.push(Arc::downgrade(parent));
+        parents.retain(|known| known.hub.strong_count() > 0);
+        if !parents.iter().any(|known| std::ptr::eq(known.hub.as_ptr(), Arc::as_ptr(parent))) {
+            parents.push(Parent { hub: Arc::downgrade(parent), alias: alias.map(Into::into) });
         }
     }
 }

@@ -130,6 +130,10 @@ pub(crate) async fn dispatch<C: Connection>(
     cx: &CallContext,
 ) -> Result<RawJson> {
     let params = params.unwrap_or_else(RawJson::empty_object);
+    if let Some(cursor) = params.field("cursor").filter(|_| method.ends_with("/list")) {
+        // the typed methods give whole lists, so no cursor was ever handed out
+        return Err(Error::new(ErrorKind::InvalidArguments, format!("Unknown cursor {cursor}")));
+    }
     match method {
         "ping" => Ok(RawJson::empty_object()),
         "tools/list" => connection.list_tools(cx).await.map(|list| listed("tools", list.iter().map(|x| x.raw()))),

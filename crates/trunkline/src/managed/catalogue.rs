@@ -1,6 +1,5 @@
 //! The tools a server listed last, kept until it says that they changed.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::connection::{Hub, Listed};
@@ -10,7 +9,6 @@ use crate::protocol::ToolDefinition;
 #[derive(Debug, Default)]
 pub(crate) struct Catalogue {
     kept: Mutex<Option<(u64, Arc<[ToolDefinition]>)>>,
-    stored: AtomicU64,
 }
 
 impl Catalogue {
@@ -19,9 +17,9 @@ impl Catalogue {
         hub.generation(Listed::Tools)
     }
 
-    pub(super) fn store(&self, generation: u64, tools: &[ToolDefinition]) {
+    pub(super) fn store(&self, generation: u64, tools: &[ToolDefinition], hub: &Hub) {
         *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some((generation, tools.into()));
-        self.stored.fetch_add(1, Ordering::SeqCst);
+        hub.advance();
     }
 
     /// The tools as listed last; nothing where they were never listed or have changed since.
@@ -30,11 +28,6 @@ impl Catalogue {
         kept.as_ref()
             .filter(|(generation, _)| *generation == hub.generation(Listed::Tools))
             .map(|(_, tools)| tools.clone())
-    }
-
-    /// Counts up with every list that was kept.
-    pub(crate) fn version(&self) -> u64 {
-        self.stored.load(Ordering::SeqCst)
     }
 
     pub(crate) fn clear(&self) {

@@ -308,9 +308,12 @@ impl Drop for Managed {
 
 impl Connection for Managed {
     async fn list_tools(&self, cx: &CallContext) -> Result<Vec<ToolDefinition>> {
-        let generation = self.catalogue.asking(&self.hub);
-        let tools = self.call(What("tools/list", None), cx, async |live, cx| live.list_tools(&cx).await).await?;
-        self.catalogue.store(generation, &tools);
+        let make = async |live: SharedConnection, cx: CallContext| {
+            let generation = self.catalogue.asking(&self.hub); // after the connect, which makes older lists stale
+            live.list_tools(&cx).await.map(|tools| (generation, tools))
+        };
+        let (generation, tools) = self.call(What("tools/list", None), cx, make).await?;
+        self.catalogue.store(generation, &tools, &self.hub);
         Ok(tools)
     }
 

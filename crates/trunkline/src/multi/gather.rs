@@ -9,8 +9,9 @@ use futures_util::stream::FuturesUnordered;
 use tokio::time::timeout;
 
 use super::MultiServer;
+use super::flight::{Answer, Flight};
 use super::member::Seat;
-use crate::connection::{CallContext, Connection, EventKind, Listed};
+use crate::connection::{CallContext, EventKind};
 use crate::error::{Error, Result};
 use crate::protocol::{Prompt, Resource, ResourceTemplate, ToolDefinition};
 
@@ -28,7 +29,8 @@ pub struct ServerListing<T> {
 pub enum Outcome<T> {
     /// It answered.
     Ready(Vec<T>),
-    /// It is still starting, or slow to answer; it goes on in the background.
+    /// It is still starting, or slow to answer; it goes on in the background, and an event tells when its list
+    /// is there.
     Pending,
     /// It is dead, or refused.
     Failed(Error),
@@ -44,10 +46,22 @@ pub(crate) async fn gather<T, F>(
 where
     F: Future<Output = Result<T>>,
 {
+    gather_more(asking, settle, false, enough).await
+}
+
+/// The same where others may have `succeeded` before.
+pub(super) async fn gather_more<T, F>(
+    asking: impl IntoIterator<Item = F>,
+    settle: Option<Duration>,
+    mut succeeded: bool,
+    enough: impl Fn(usize, &Result<T>) -> bool,
+) -> Vec<Option<Result<T>>>
+where
+    F: Future<Output = Result<T>>,
+{
     let asking = asking.into_iter().enumerate().map(|(index, asking)| async move { (index, asking.await) });
     let mut asking: FuturesUnordered<_> = asking.collect();
     let mut outcomes: Vec<Option<Result<T>>> = (0..asking.len()).map(|_| None).collect();
-    let mut succeeded = false;
     loop {
         let next = match settle {
             Some(settle) if succeeded => match timeout(settle, asking.next()).await {
@@ -67,90 +81,52 @@ where
 }
 
 impl MultiServer {
-    /// Has a member ready, under a start permit that a silent one gives back after a moment.
-    pub(super) async fn ready(&self, seat: Arc<Seat>) -> Result<()> {
-        seat.managed.due()?;
-        if !seat.managed.needs_start() {
-            return Ok(());
-        }
-        let permit = self.0.permits.clone().acquire_owned().await;
-        let live = seat.managed.live();
-        tokio::pin!(live);
-        if let Ok(outcome) = timeout(self.0.limits.permit_hold, &mut live).await {
-            return outcome.map(drop);
-        }
-        drop(permit);
-        live.await.map(drop)
-    }
-
-    async fn by_server<T, F>(&self, ask: impl Fn(Arc<Seat>) -> F) -> Vec<ServerListing<T>>
+    async fn by_server<'a, T, F>(
+        &self,
+        ask: impl Fn(&'a Arc<Seat>) -> F,
+        seats: &'a [Arc<Seat>],
+        flight: impl Fn(&Seat) -> &Flight<T>,
+    ) -> Vec<ServerListing<T>>
     where
-        F: Future<Output = Result<Vec<T>>>,
+        T: Clone + Send + Sync + 'static,
+        F: Future<Output = Answer<T>>,
     {
-        let seats = self.seats();
-        let asking = seats.iter().map(|seat| ask(seat.clone()));
-        let outcomes = gather(asking, Some(self.0.limits.settle), |_, _| false).await;
-        let listing = |(seat, outcome): (&Arc<Seat>, Option<Result<Vec<T>>>)| ServerListing {
-            server: seat.label.clone(),
-            outcome: match outcome {
-                None => Outcome::Pending,
-                Some(Ok(items)) => Outcome::Ready(items),
+        let outcomes = gather(seats.iter().map(ask), Some(self.0.limits.settle), |_, _| false).await;
+        let listing = |(seat, outcome): (&Arc<Seat>, Option<Answer<T>>)| {
+            let outcome = match outcome {
+                None => {
+                    flight(seat).miss();
+                    Outcome::Pending
+                }
+                Some(Ok(items)) => Outcome::Ready(items.to_vec()),
                 Some(Err(error)) => {
                     self.0.hub.emit(EventKind::Warning(format!("server \"{}\" is left out: {error}", seat.label)));
                     Outcome::Failed(error)
                 }
-            },
+            };
+            ServerListing { server: seat.label.clone(), outcome }
         };
         seats.iter().zip(outcomes).map(listing).collect()
     }
 
     /// Each member's tools, by wire name, in the members' order.
     pub async fn tools_by_server(&self, cx: &CallContext) -> Vec<ServerListing<ToolDefinition>> {
-        self.by_server(|seat| self.tools_of(seat, cx)).await
-    }
-
-    pub(super) async fn tools_of(&self, seat: Arc<Seat>, cx: &CallContext) -> Result<Vec<ToolDefinition>> {
-        self.ready(seat.clone()).await?;
-        seat.managed.list_tools(cx).await
+        self.by_server(|seat| self.0.starter.tools(seat, cx), &self.seats(), |seat| &seat.tools).await
     }
 
     /// Each member's resources, in the members' order.
     pub async fn resources_by_server(&self, cx: &CallContext) -> Vec<ServerListing<Resource>> {
-        self.by_server(|seat| self.resources_of(seat, cx)).await
-    }
-
-    async fn resources_of(&self, seat: Arc<Seat>, cx: &CallContext) -> Result<Vec<Resource>> {
-        self.ready(seat.clone()).await?;
-        let generation = seat.generation(Listed::Resources);
-        let items = seat.managed.list_resources(cx).await?;
-        seat.resources.store(generation, &items);
-        Ok(items)
+        self.by_server(|seat| self.0.starter.resources(seat, cx), &self.seats(), |seat| &seat.resources.flight).await
     }
 
     /// Each member's resource templates, in the members' order.
     pub async fn templates_by_server(&self, cx: &CallContext) -> Vec<ServerListing<ResourceTemplate>> {
-        self.by_server(|seat| self.templates_of(seat, cx)).await
-    }
-
-    async fn templates_of(&self, seat: Arc<Seat>, cx: &CallContext) -> Result<Vec<ResourceTemplate>> {
-        self.ready(seat.clone()).await?;
-        let generation = seat.generation(Listed::Resources);
-        let items = seat.managed.list_resource_templates(cx).await?;
-        seat.templates.store(generation, &items);
-        Ok(items)
+        self.by_server(|seat| self.0.starter.templates(seat, cx), &self.seats(), |seat| &seat.templates.flight).await
     }
 
     /// Each member's prompts, by wire name, in the members' order.
     pub async fn prompts_by_server(&self, cx: &CallContext) -> Vec<ServerListing<Prompt>> {
-        self.by_server(|seat| self.prompts_of(seat, cx)).await
-    }
-
-    async fn prompts_of(&self, seat: Arc<Seat>, cx: &CallContext) -> Result<Vec<Prompt>> {
-        self.ready(seat.clone()).await?;
-        let generation = seat.generation(Listed::Prompts);
-        let items = seat.managed.list_prompts(cx).await?;
-        seat.prompts.store(generation, &items);
-        Ok(items)
+        self.by_server(|seat| self.0.starter.prompts(seat, cx), &self.seats(), |seat| &seat.prompts.flight).await
     }
 
     /// One list of all: an error only when a required member is dead, or none lives.

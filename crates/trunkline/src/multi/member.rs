@@ -1,10 +1,12 @@
 //! One member: its label here, its connection, and what it listed last.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
+use super::flight::Flight;
 use crate::connection::Listed;
 use crate::managed::{Managed, State};
-use crate::protocol::{Prompt, Resource, ResourceTemplate};
+use crate::protocol::{Prompt, Resource, ResourceTemplate, ToolDefinition};
 
 /// What can be added to a [`MultiServer`](super::MultiServer): made from a [`Client`](crate::Client).
 #[derive(Debug, Clone)]
@@ -24,26 +26,27 @@ pub struct MemberStatus {
     pub required: bool,
 }
 
-/// A member in its place.
+/// A member in its place. What it listed of tools is kept by its connection.
 pub(super) struct Seat {
     pub(super) label: String,
     pub(super) managed: Arc<Managed>,
-    pub(super) resources: Kept<Resource>,
-    pub(super) templates: Kept<ResourceTemplate>,
-    pub(super) prompts: Kept<Prompt>,
+    pub(super) tools: Flight<ToolDefinition>,
+    pub(super) resources: Shelf<Resource>,
+    pub(super) templates: Shelf<ResourceTemplate>,
+    pub(super) prompts: Shelf<Prompt>,
 }
 
 impl Seat {
     pub(super) fn new(label: String, managed: Arc<Managed>) -> Self {
-        let (resources, templates, prompts) = (Kept::default(), Kept::default(), Kept::default());
-        Self { label, managed, resources, templates, prompts }
+        let (resources, templates, prompts) = (Shelf::default(), Shelf::default(), Shelf::default());
+        Self { label, managed, tools: Flight::default(), resources, templates, prompts }
     }
 
     pub(super) fn status(&self) -> MemberStatus {
         MemberStatus {
             label: self.label.clone(),
             state: self.managed.state(),
-            tools: self.managed.catalogue().tools(self.managed.hub()).map(|tools| tools.len()),
+            tools: self.known_tools().map(|tools| tools.len()),
             required: self.managed.setup().required,
         }
     }
@@ -51,25 +54,70 @@ impl Seat {
     pub(super) fn generation(&self, list: Listed) -> u64 {
         self.managed.hub().generation(list)
     }
-}
 
-/// A list as it was last, with the generation it belongs to.
-pub(super) struct Kept<T>(Mutex<Option<(u64, Arc<[T]>)>>);
+    /// Its tools, if they were listed and are still what it offers.
+    pub(super) fn known_tools(&self) -> Option<Arc<[ToolDefinition]>> {
+        self.managed.catalogue().tools(self.managed.hub())
+    }
 
-impl<T> Default for Kept<T> {
-    fn default() -> Self {
-        Self(Mutex::new(None))
+    /// Its resources, likewise.
+    pub(super) fn known_resources(&self) -> Option<Arc<[Resource]>> {
+        self.resources.fresh(self.generation(Listed::Resources))
+    }
+
+    /// Its resource templates, likewise.
+    pub(super) fn known_templates(&self) -> Option<Arc<[ResourceTemplate]>> {
+        self.templates.fresh(self.generation(Listed::Resources))
+    }
+
+    /// Its prompts, likewise.
+    pub(super) fn known_prompts(&self) -> Option<Arc<[Prompt]>> {
+        self.prompts.fresh(self.generation(Listed::Prompts))
+    }
+
+    /// Whether all is known of its resources that can be had now: a member that rests after failing, or takes
+    /// longer than `patience` to list them, holds nobody up.
+    pub(super) fn has_told_resources(&self, patience: Duration) -> bool {
+        let resources = self.known_resources().is_some() || self.resources.flight.is_overdue(patience);
+        let templates = self.known_templates().is_some() || self.templates.flight.is_overdue(patience);
+        resources && templates || self.managed.due().is_err()
+    }
+
+    /// The same of its prompts.
+    pub(super) fn has_told_prompts(&self, patience: Duration) -> bool {
+        let prompts = self.known_prompts().is_some() || self.prompts.flight.is_overdue(patience);
+        prompts || self.managed.due().is_err()
+    }
+
+    /// Gives up every list that is asked for.
+    pub(super) fn abort(&self) {
+        self.tools.abort();
+        self.resources.flight.abort();
+        self.templates.flight.abort();
+        self.prompts.flight.abort();
     }
 }
 
-impl<T: Clone> Kept<T> {
-    pub(super) fn store(&self, generation: u64, items: &[T]) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((generation, items.into()));
+/// A list as it was last, with the generation it belongs to, and how it is asked for.
+pub(super) struct Shelf<T> {
+    kept: Mutex<Option<(u64, Arc<[T]>)>>,
+    pub(super) flight: Flight<T>,
+}
+
+impl<T> Default for Shelf<T> {
+    fn default() -> Self {
+        Self { kept: Mutex::new(None), flight: Flight::default() }
+    }
+}
+
+impl<T> Shelf<T> {
+    pub(super) fn store(&self, generation: u64, items: &Arc<[T]>) {
+        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some((generation, items.clone()));
     }
 
     /// The list, if it is still what the server offers.
-    pub(super) fn fresh(&self, generation: u64) -> Option<Arc<[T]>> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    fn fresh(&self, generation: u64) -> Option<Arc<[T]>> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.as_ref().filter(|(stored, _)| *stored == generation).map(|(_, items)| items.clone())
     }
 }

@@ -1,17 +1,19 @@
 //! Several servers behind one connection: united in a stable order, calls routed by table, dead ones put up with.
 //! Leaves connecting to `managed` and names to `name`.
 
+mod flight;
 mod gather;
 mod member;
+mod requests;
 mod resources;
 mod roster;
 mod routes;
+mod starter;
 
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use serde_json::{Value, json};
-use tokio::sync::Semaphore;
 
 pub(crate) use gather::gather;
 pub use gather::{Outcome, ServerListing};
@@ -29,6 +31,7 @@ use crate::protocol::{
 };
 use crate::suggest;
 use member::Seat;
+use starter::Starter;
 
 /// Several servers as one. Clones share the members. (Seed: `MultiMCPClient`.)
 ///
@@ -58,8 +61,16 @@ struct Shared {
     seats: RwLock<Seats>,
     hub: Arc<Hub>,
     limits: Limits,
-    permits: Arc<Semaphore>,
+    starter: Arc<Starter>,
     routes: routes::Routes,
+}
+
+/// Lists that are still asked for would keep their servers.
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let seats = self.seats.get_mut().unwrap_or_else(PoisonError::into_inner);
+        seats.all.iter().for_each(|seat| seat.abort());
+    }
 }
 
 #[derive(Default)]
@@ -82,9 +93,9 @@ impl MultiServer {
 
     /// No server yet; `settle`, `start_permits` and `permit_hold` of these limits apply.
     pub fn with_limits(limits: Limits) -> Self {
-        let permits = Arc::new(Semaphore::new(limits.start_permits.max(1)));
-        let (hub, seats) = (Hub::new(""), RwLock::default());
-        Self(Arc::new(Shared { seats, hub, limits, permits, routes: routes::Routes::default() }))
+        let (hub, seats, routes) = (Hub::new(""), RwLock::default(), routes::Routes::default());
+        let starter = Starter::new(&limits, hub.clone());
+        Self(Arc::new(Shared { seats, hub, limits, starter, routes }))
     }
 
     /// Adds a server: a [`Client`](crate::Client), which stays as it is and shares its connection. A label that
@@ -103,10 +114,11 @@ impl MultiServer {
         let label = name::unique_label(wanted, |label| seats.all.iter().any(|seat| seat.label == label));
         let renamed =
             (label != *wanted).then(|| format!("the label \"{wanted}\" is taken: this server is \"{label}\""));
-        managed.hub().add_parent(&self.0.hub);
+        managed.hub().add_parent(&self.0.hub, renamed.is_some().then_some(&label));
         seats.all.push(Arc::new(Seat::new(label, managed)));
         seats.namer = Arc::new(Namer::new(seats.all.iter().map(|seat| seat.label.as_str())));
         drop(seats);
+        self.0.hub.advance();
         if let Some(warning) = renamed {
             self.0.hub.emit(EventKind::Warning(warning));
         }
@@ -173,7 +185,10 @@ impl MultiServer {
     /// [`NotFound`](crate::ErrorKind::NotFound) for an unknown name, [`Tool`](crate::ErrorKind::Tool) when the tool reports an
     /// error, else what its server failed with.
     pub async fn call(&self, name: &str, arguments: impl IntoArguments) -> Result<Value> {
-        self.call_tool(name, arguments.into_arguments()?, &CallContext::new()).await?.into_value(name)
+        let (arguments, cx) = (arguments.into_arguments()?, CallContext::new());
+        let route = self.route(name, &cx).await?;
+        let result = route.seat.managed.call_tool(&route.wire, arguments, &cx).await?;
+        result.into_value(name).map_err(|error| error.with_context("server", route.seat.label.clone()))
     }
 
     /// Reads a resource as text. A URI that several members offer must be read with
@@ -204,12 +219,16 @@ impl MultiServer {
     /// Connects to all members at once and waits until each is ready or has failed.
     pub async fn connect(&self) {
         let seats = self.seats();
-        gather(seats.iter().map(|seat| self.ready(seat.clone())), None, |_, _| false).await;
+        gather(seats.iter().map(|seat| self.0.starter.ready(&seat.managed)), None, |_, _| false).await;
     }
 
     /// Ends the connections of all members.
     pub async fn disconnect(&self) {
-        futures_util::future::join_all(self.seats().iter().map(|seat| seat.managed.disconnect())).await;
+        let disconnect = async |seat: Arc<Seat>| {
+            seat.abort();
+            seat.managed.disconnect().await;
+        };
+        futures_util::future::join_all(self.seats().into_iter().map(disconnect)).await;
     }
 }
 
@@ -260,14 +279,7 @@ impl Connection for MultiServer {
     }
 
     async fn request(&self, method: &str, params: Option<RawJson>, cx: &CallContext) -> Result<RawJson> {
-        match (method, params.as_ref().and_then(|params| params.text("name"))) {
-            ("tools/call", Some(name)) => {
-                let route = self.route(&name, cx).await?;
-                let params = params.map(|params| params.with_member("name", &Value::from(route.wire.as_str()).into()));
-                route.seat.managed.request(method, params, cx).await
-            }
-            _ => crate::connection::dispatch(self, method, params, cx).await,
-        }
+        self.relay(method, params, cx).await
     }
 
     async fn info(&self) -> Result<ServerInfo> {

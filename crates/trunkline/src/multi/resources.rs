@@ -4,51 +4,54 @@
 use std::sync::Arc;
 
 use super::MultiServer;
+use super::gather::{gather, gather_more};
 use super::member::Seat;
-use crate::connection::{CallContext, Listed};
+use crate::connection::CallContext;
 use crate::error::{Error, ErrorKind, Result};
 use crate::suggest;
 
 impl MultiServer {
     /// The member that offers `uri`: by its list, else by a template that matches, else the only one that
-    /// offers resources at all.
+    /// offers resources at all. What isn't known is asked for: first of those whose lists are missing, since
+    /// only complete lists tell that a URI is unique, then once of the others.
     pub(super) async fn owner_of(&self, uri: &str, cx: &CallContext) -> Result<Arc<Seat>> {
-        for refreshed in [false, true] {
-            if refreshed {
-                self.resources_by_server(cx).await;
-                self.templates_by_server(cx).await;
+        let settle = self.0.limits.settle;
+        let (told, untold): (Vec<_>, Vec<_>) =
+            self.seats().into_iter().partition(|seat| seat.has_told_resources(settle));
+        if let Some(owner) = self.known_owner(uri)?.filter(|_| untold.is_empty()) {
+            return Ok(owner);
+        }
+        for (seats, others) in [(&untold, &told), (&told, &untold)] {
+            if seats.is_empty() {
+                continue;
             }
-            let listed = self.seats_where(|seat| {
-                let resources = seat.resources.fresh(seat.generation(Listed::Resources));
-                resources.is_some_and(|list| list.iter().any(|resource| resource.uri() == uri))
-            });
-            // a list that isn't complete can't tell that a URI is unique
-            let complete = refreshed || self.all_listed();
-            if let Some(owner) = only(listed, "resource", uri).transpose()?.filter(|_| complete) {
-                return Ok(owner);
-            }
-            let matching = self.seats_where(|seat| {
-                let templates = seat.templates.fresh(seat.generation(Listed::Resources));
-                templates.is_some_and(|list| list.iter().any(|template| template.matches(uri)))
-            });
-            if let Some(owner) = only(matching, "resource", uri).transpose()?.filter(|_| complete) {
+            self.ask_for_resources(seats, !others.is_empty(), cx).await;
+            if let Some(owner) = self.known_owner(uri)? {
                 return Ok(owner);
             }
         }
-        let offering = self.seats_where(|seat| {
-            let generation = seat.generation(Listed::Resources);
-            let some = |count: Option<usize>| count.is_some_and(|count| count > 0);
-            some(seat.resources.fresh(generation).map(|list| list.len()))
-                || some(seat.templates.fresh(generation).map(|list| list.len()))
-        });
-        match offering.as_slice() {
+        match self.seats_where(offers_resources).as_slice() {
             [only] => Ok(only.clone()),
             _ => Err(self.unknown_resource(uri)),
         }
     }
 
-    fn all_listed(&self) -> bool {
-        self.seats().iter().all(|seat| seat.resources.fresh(seat.generation(Listed::Resources)).is_some())
+    async fn ask_for_resources(&self, seats: &[Arc<Seat>], others_told: bool, cx: &CallContext) {
+        let bounds = cx.bounds();
+        let ask = async |seat: &Arc<Seat>| {
+            let lists = (self.0.starter.resources(seat, &bounds), self.0.starter.templates(seat, &bounds));
+            let (resources, templates) = tokio::join!(lists.0, lists.1);
+            resources.map(drop).and(templates.map(drop))
+        };
+        gather_more(seats.iter().map(ask), Some(self.0.limits.settle), others_told, |_, _| false).await;
+    }
+
+    fn known_owner(&self, uri: &str) -> Result<Option<Arc<Seat>>> {
+        let lists = |seat: &Seat| seat.known_resources().is_some_and(|list| list.iter().any(|item| item.uri() == uri));
+        let matches =
+            |seat: &Seat| seat.known_templates().is_some_and(|list| list.iter().any(|item| item.matches(uri)));
+        let listed = only(self.seats_where(lists), "resource", uri)?;
+        if listed.is_some() { Ok(listed) } else { only(self.seats_where(matches), "resource", uri) }
     }
 
     fn seats_where(&self, condition: impl Fn(&Seat) -> bool) -> Vec<Arc<Seat>> {
@@ -56,42 +59,51 @@ impl MultiServer {
     }
 
     fn unknown_resource(&self, uri: &str) -> Error {
-        let lists: Vec<_> = self.seats();
-        let lists = lists.iter().filter_map(|seat| seat.resources.fresh(seat.generation(Listed::Resources)));
-        let uris: Vec<String> =
-            lists.flat_map(|list| list.iter().map(|r| r.uri().to_owned()).collect::<Vec<_>>()).collect();
-        suggest::unknown("resource", uri, "", uris.iter().map(String::as_str))
+        let lists: Vec<_> = self.seats().iter().filter_map(|seat| seat.known_resources()).collect();
+        let uris = lists.iter().flat_map(|list| list.iter()).map(|resource| resource.uri());
+        suggest::unknown("resource", uri, "", uris)
     }
 
     /// The member and the wire name of a prompt, by its exposed name, or by its own where that is unique.
     pub(super) async fn prompt_owner(&self, name: &str, cx: &CallContext) -> Result<(Arc<Seat>, String)> {
-        for refreshed in [false, true] {
-            if refreshed {
-                self.prompts_by_server(cx).await;
-            }
-            let known = self.known_prompts();
-            if let Some((_, seat, wire)) = known.iter().find(|(exposed, _, _)| exposed == name) {
-                return Ok((seat.clone(), wire.clone()));
-            }
-            if !refreshed {
-                continue; // a bare name is unique only among all
-            }
-            let bare: Vec<_> =
-                known.iter().filter(|(_, _, wire)| wire == name).map(|(_, seat, _)| seat.clone()).collect();
-            if let Some(owner) = only(bare, "prompt", name) {
-                return Ok((owner?, name.to_owned()));
+        let (namer, bounds, settle) = (self.namer(), cx.bounds(), self.0.limits.settle);
+        let (told, untold): (Vec<_>, Vec<_>) = self.seats().into_iter().partition(|seat| seat.has_told_prompts(settle));
+        if let Some(owner) = self.known_prompt(name, untold.is_empty())? {
+            return Ok(owner);
+        }
+        let (likely, others): (Vec<_>, Vec<_>) =
+            self.seats().into_iter().partition(|seat| namer.may_be_of(&seat.label, name));
+        let ask = |seat| self.0.starter.prompts(seat, &bounds);
+        gather(likely.iter().map(ask), None, |_, _| false).await;
+        if let Some(owner) = self.known_prompt(name, false)? {
+            return Ok(owner);
+        }
+        gather_more(others.iter().map(ask), Some(settle), !told.is_empty(), |_, _| false).await;
+        match self.known_prompt(name, true)? {
+            Some(owner) => Ok(owner),
+            None => {
+                let known = self.known_prompts();
+                Err(suggest::unknown("prompt", name, "", known.iter().map(|(exposed, _, _)| exposed.as_str())))
             }
         }
+    }
+
+    /// By the lists there are: the prompt that is shown as `name`, or, where the lists are all there are, the
+    /// only one that is called so by its server.
+    fn known_prompt(&self, name: &str, all_told: bool) -> Result<Option<(Arc<Seat>, String)>> {
         let known = self.known_prompts();
-        Err(suggest::unknown("prompt", name, "", known.iter().map(|(exposed, _, _)| exposed.as_str())))
+        if let Some((_, seat, wire)) = known.iter().find(|(exposed, _, _)| exposed == name) {
+            return Ok(Some((seat.clone(), wire.clone())));
+        }
+        let bare = known.into_iter().filter(|(_, _, wire)| all_told && wire == name).map(|(_, seat, _)| seat);
+        Ok(only(bare.collect(), "prompt", name)?.map(|seat| (seat, name.to_owned())))
     }
 
     fn known_prompts(&self) -> Vec<(String, Arc<Seat>, String)> {
         let namer = self.namer();
         let mut known = Vec::new();
         for seat in self.seats() {
-            let prompts = seat.prompts.fresh(seat.generation(Listed::Prompts));
-            for prompt in prompts.iter().flat_map(|prompts| prompts.iter()) {
+            for prompt in seat.known_prompts().iter().flat_map(|prompts| prompts.iter()) {
                 known.push((namer.exposed(&seat.label, prompt.name()), seat.clone(), prompt.name().to_owned()));
             }
         }
@@ -99,13 +111,18 @@ impl MultiServer {
     }
 }
 
+fn offers_resources(seat: &Seat) -> bool {
+    seat.known_resources().is_some_and(|list| !list.is_empty())
+        || seat.known_templates().is_some_and(|list| !list.is_empty())
+}
+
 /// The only one of several; an error that names them where there are more.
-fn only(mut seats: Vec<Arc<Seat>>, kind: &str, name: &str) -> Option<Result<Arc<Seat>>> {
+fn only(mut seats: Vec<Arc<Seat>>, kind: &str, name: &str) -> Result<Option<Arc<Seat>>> {
     if seats.len() < 2 {
-        return seats.pop().map(Ok);
+        return Ok(seats.pop());
     }
     let labels = seats.iter().map(|seat| seat.label.as_str()).collect::<Vec<_>>().join(", ");
     let error =
         Error::new(ErrorKind::Ambiguous, format!("The {kind} \"{name}\" is offered by several servers: {labels}"));
-    Some(Err(error.with_hint("Say which server it is to come from").with_context("available", labels)))
+    Err(error.with_hint("Say which server it is to come from").with_context("available", labels))
 }

@@ -42,7 +42,7 @@ impl Place {
     }
 
     /// Its tools by wire name, under the rules that hold for lists over many servers.
-    pub(crate) async fn tools(&self, cx: &CallContext) -> Result<Vec<ToolDefinition>> {
-        self.multi.tools_of(self.seat.clone(), cx).await
+    pub(crate) async fn tools(&self, cx: &CallContext) -> Result<Arc<[ToolDefinition]>> {
+        self.multi.0.starter.tools(&self.seat, cx).await
     }
 }

@@ -7,7 +7,7 @@ use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde_json::json;
 
-use super::raw::{Arguments, RawJson, array};
+use super::raw::{Arguments, ObjectWriter, RawJson, array};
 use super::types::opaque;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -245,13 +245,11 @@ pub(crate) fn prompt_arguments(arguments: &Arguments) -> Arguments {
     if arguments.raw().members().all(|(_, value)| value.as_text().is_some()) {
         return arguments.clone();
     }
-    let map: serde_json::Map<_, _> = arguments
-        .raw()
-        .members()
-        .filter(|(_, value)| !value.is_null())
-        .map(|(name, value)| (name, value.as_text().unwrap_or_else(|| value.to_string()).into()))
-        .collect();
-    Arguments::from_raw(serde_json::Value::Object(map).into()).unwrap_or_else(|_| Arguments::none())
+    let mut out = ObjectWriter::new();
+    for (name, value) in arguments.raw().members().filter(|(_, value)| !value.is_null()) {
+        out.text(&name, &value.as_text().unwrap_or_else(|| value.to_string()));
+    }
+    Arguments::of_object(out.finish())
 }
 
 /// Some servers send a single object where the protocol says list.

@@ -84,21 +84,27 @@ pub(crate) fn split(line: Bytes, each: &mut dyn FnMut(Result<Message, Unreadable
             }
             Err(fault) => each(Err(broken(&line, fault))),
         },
-        Some(b'[') if scan::whole(&line).is_ok() => {
-            for item in scan::Items::new(&line) {
-                let item = line.slice(item);
-                match item.first() {
-                    Some(b'{') => split(item, each),
-                    _ => {
-                        each(Err(Unreadable::NotRpc));
-                        false
-                    }
-                };
-            }
+        Some(b'[') if scan::whole(&line).is_ok() || holds_messages(&line) => {
+            let item_repaired = scan::Items::new(&line).map(|item| split_item(line.slice(item), each));
+            return item_repaired.fold(repaired, |any, one| any | one);
         }
         _ => each(Err(Unreadable::Noise)),
     }
     repaired
+}
+
+fn split_item(item: Bytes, each: &mut dyn FnMut(Result<Message, Unreadable>)) -> bool {
+    if item.starts_with(b"{") {
+        return split(item, each);
+    }
+    each(Err(Unreadable::NotRpc));
+    false
+}
+
+/// Whether a broken array was meant as a batch: its whole messages still count, its broken ones give up their id.
+fn holds_messages(line: &[u8]) -> bool {
+    let mut items = scan::Items::new(line);
+    memchr::memmem::find(line, b"\"jsonrpc\"").is_some() && items.any(|item| line[item].starts_with(b"{"))
 }
 
 /// Validates the object and notes where its members are.
@@ -152,10 +158,7 @@ impl Parts {
 fn classify(line: &Bytes, parts: Parts) -> Result<Message, Unreadable> {
     let raw = |range: Range<usize>| RawJson::trusted(line.slice(range));
     let id = parts.id.map(raw).filter(|id| !id.is_null());
-    if let Some(method) = parts.method.map(raw) {
-        let Some(method) = method.as_text() else {
-            return Err(Unreadable::NotRpc);
-        };
+    if let Some(method) = parts.method.map(raw).and_then(|method| method.as_text()) {
         let params = parts.params.map(raw).filter(|params| !params.is_null());
         return Ok(match id {
             Some(id) => Message::Request { id, method, params },
@@ -166,7 +169,8 @@ fn classify(line: &Bytes, parts: Parts) -> Result<Message, Unreadable> {
     if parts.result.is_none() && error.is_none() && id.is_none() {
         return Err(Unreadable::NotRpc);
     }
-    let outcome = match (parts.result.map(raw), error) {
+    let result = parts.result.map(raw).filter(|result| error.is_none() || !result.is_null());
+    let outcome = match (result, error) {
         (Some(result), None) => Outcome::Result(result),
         (None, Some(error)) => Outcome::Error(RpcError::read(&error)),
         _ => Outcome::Malformed(snippet(line)),
@@ -305,7 +309,7 @@ fn push_params(out: &mut BytesMut, params: Params<'_>, id: u64, meta: Meta<'_>) 
     }
     out.extend_from_slice(b",\"params\":");
     match params {
-        Params::Raw(raw) if !has_meta => return push_on_one_line(out, raw),
+        Params::Raw(raw) if !has_meta || !raw.is_object() => return push_on_one_line(out, raw),
         Params::Raw(raw) => return push_on_one_line(out, &raw.with_member("_meta", &merged_meta(raw, id, meta))),
         Params::Fields(fields) => {
             out.extend_from_slice(b"{");
@@ -478,6 +482,33 @@ mod tests {
             [Ok(Message::Response { id: 1, .. }), Ok(Message::Notification { .. }), Err(Unreadable::NotRpc)]
         ));
         assert!(all("[]").is_empty());
+        assert!(matches!(one("[INFO] listening"), Err(Unreadable::Noise)));
+    }
+
+    #[test]
+    fn a_broken_member_of_a_batch_costs_itself() {
+        let messages = all(r#"[{"jsonrpc":"2.0","id":1,"result":NaN},{"jsonrpc":"2.0","id":2,"result":2}"#);
+        assert!(matches!(
+            messages.as_slice(),
+            [Err(Unreadable::Broken { id: Some(1), .. }), Ok(Message::Response { id: 2, .. })]
+        ));
+        assert!(matches!(
+            all(r#"[{"jsonrpc":"2.0","id":1,"result":"\ud83d"}]"#).as_slice(),
+            [Ok(Message::Response { id: 1, outcome: Outcome::Result(_), .. })]
+        ));
+    }
+
+    #[test]
+    fn null_is_as_good_as_absent() {
+        for (line, error) in [
+            (r#"{"id":3,"method":null,"params":null,"result":{}}"#, false),
+            (r#"{"id":3,"result":null,"error":{"code":-1,"message":"no"}}"#, true),
+            (r#"{"id":3,"result":{},"error":null}"#, false),
+        ] {
+            let Ok(Message::Response { id: 3, outcome, .. }) = one(line) else { panic!("{line}") };
+            assert_eq!(matches!(outcome, Outcome::Error(_)), error, "{line}");
+            assert_eq!(matches!(outcome, Outcome::Result(_)), !error, "{line}");
+        }
     }
 
     #[test]
@@ -502,6 +533,7 @@ mod tests {
         let mine = RawJson::parse(r#"{"k":1}"#).unwrap();
         let (plain, full) = (Meta { members: None, progress: true }, Meta { members: Some(&mine), progress: true });
         let theirs = RawJson::parse(r#"{"a":1,"_meta":{"k":0,"x":2}}"#).unwrap();
+        let list = RawJson::parse("[1]").unwrap();
         let line = |params, meta| String::from_utf8(request(7, "m", params, meta).to_vec()).unwrap();
         let start = r#"{"jsonrpc":"2.0","id":7,"method":"m""#;
         for (params, meta, rest) in [
@@ -513,11 +545,8 @@ mod tests {
                 full,
                 ",\"params\":{\"t\":{\"k\":1},\"_meta\":{\"k\":1,\"progressToken\":7}}}\n",
             ),
-            (
-                Params::Raw(&theirs),
-                full,
-                ",\"params\":{\"a\":1,\"_meta\":{\"x\":2,\"k\":1,\"progressToken\":7}}}\n",
-            ),
+            (Params::Raw(&list), plain, ",\"params\":[1]}\n"), // no place for `_meta`
+            (Params::Raw(&theirs), full, ",\"params\":{\"a\":1,\"_meta\":{\"x\":2,\"k\":1,\"progressToken\":7}}}\n"),
         ] {
             assert_eq!(line(params, meta), format!("{start}{rest}"));
         }

@@ -138,7 +138,7 @@ impl RawJson {
 
     /// The value of a JSON string; nothing for anything else.
     pub fn as_text(&self) -> Option<String> {
-        self.0.starts_with(b"\"").then(|| serde_json::from_slice(&self.0).ok()).flatten()
+        (self.first() == Some(b'"')).then(|| serde_json::from_slice(&self.0).ok()).flatten()
     }
 
     /// Whether this is an object.
@@ -271,6 +271,11 @@ impl Arguments {
     /// No arguments: `{}`.
     pub fn none() -> Self {
         Self(RawJson::empty_object())
+    }
+
+    /// An object made here.
+    pub(crate) fn of_object(object: RawJson) -> Self {
+        Self(object)
     }
 
     /// Takes over JSON; `null` means no arguments.

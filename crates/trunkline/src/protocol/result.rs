@@ -180,6 +180,9 @@ impl<'a> Opened<'a> {
 
     /// The texts, if every block is a text block.
     fn plain_texts(&self) -> Option<Vec<String>> {
+        if self.content.starts_with(b"{") {
+            return plain_text(self.content).map(|text| vec![text]); // a block where a list belongs
+        }
         scan::Items::new(self.content).map(|block| plain_text(&self.content[block])).collect()
     }
 }
@@ -269,6 +272,9 @@ mod tests {
                 json!([{"type": "text", "text": "A"}, {"type": "hologram_v9", "x": 1}]),
             ),
             (r#"{"content":[{"type":"text"}]}"#, json!({"type": "text"})),
+            (r#"{"content":{"type":"text","text":"hi"}}"#, json!("hi")),
+            (r#"{"content":{"type":"x"}}"#, json!({"type": "x"})),
+            (r#"{"content":"hi"}"#, json!("hi")),
             (r#"{"content":[{"type":"text","text":"000123"}]}"#, json!("000123")),
         ] {
             assert_eq!(wire(result).into_value("t").unwrap(), value, "{result}");

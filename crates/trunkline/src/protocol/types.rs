@@ -152,10 +152,16 @@ impl ToolDefinition {
         self.raw.text("description").filter(|text| !text.is_empty())
     }
 
-    /// The JSON Schema of the arguments; `{"type":"object","properties":{}}` where the server gives none.
+    /// The JSON Schema of the arguments, fit for a model: `{"type":"object","properties":{}}` where the server
+    /// gives none or an empty one, and `"type":"object"` added where it leaves that out. What the server
+    /// wrote is in [`raw`](Self::raw).
     pub fn input_schema(&self) -> RawJson {
         let schema = self.raw.field("inputSchema").or_else(|| self.raw.field("input_schema"));
-        schema.unwrap_or_else(|| json!({"type": "object", "properties": {}}).into())
+        match schema.filter(|schema| schema.members().next().is_some()) {
+            None => json!({"type": "object", "properties": {}}).into(),
+            Some(schema) if schema.field("type").is_none() => schema.with_member("type", &json!("object").into()),
+            Some(schema) => schema,
+        }
     }
 
     /// The JSON Schema of `structuredContent`, where the server gives one.
@@ -304,24 +310,41 @@ impl ResourceTemplate {
     }
 }
 
+/// Keeps all the places in `uri` that the template's beginning can reach, so that no template, however many
+/// variables it has, takes more than one walk over the URI for each of its parts.
 fn template_matches(template: &str, uri: &str) -> bool {
-    let Some((literal, rest)) = template.split_once('{') else {
-        return template == uri;
-    };
-    let (Some(uri), Some((variable, rest))) = (uri.strip_prefix(literal), rest.split_once('}')) else {
-        return false;
-    };
-    let crosses = rest.is_empty() || variable.starts_with(['+', '#', '/', '?', '&', ';', '.']);
-    let ends = uri.char_indices().map(|(at, c)| (at + c.len_utf8(), c));
-    for (end, c) in ends {
-        if c == '/' && !crosses {
-            return false;
-        }
-        if template_matches(rest, &uri[end..]) {
-            return true;
-        }
+    let uri = uri.as_bytes();
+    let mut reached = vec![false; uri.len() + 1];
+    reached[0] = true;
+    let mut rest = template;
+    while let Some((literal, after)) = rest.split_once('{') {
+        let Some((variable, after)) = after.split_once('}') else { break };
+        reached = behind_literal(&reached, uri, literal.as_bytes());
+        reached = behind_variable(&reached, uri, variable, after.is_empty());
+        rest = after;
     }
-    variable.starts_with(['?', '&', '#', '/', ';', '.']) && template_matches(rest, uri)
+    behind_literal(&reached, uri, rest.as_bytes())[uri.len()]
+}
+
+fn behind_literal(reached: &[bool], uri: &[u8], literal: &[u8]) -> Vec<bool> {
+    let mut behind = vec![false; reached.len()];
+    for (at, _) in reached.iter().enumerate().filter(|(at, here)| **here && uri[*at..].starts_with(literal)) {
+        behind[at + literal.len()] = true;
+    }
+    behind
+}
+
+fn behind_variable(reached: &[bool], uri: &[u8], variable: &str, last: bool) -> Vec<bool> {
+    let crosses = last || variable.starts_with(['+', '#', '/', '?', '&', ';', '.']);
+    let may_be_empty = variable.starts_with(['?', '&', '#', '/', ';', '.']);
+    let mut behind = vec![false; reached.len()];
+    let mut inside = false;
+    for at in 0..reached.len() {
+        behind[at] = inside || may_be_empty && reached[at];
+        let passable = uri.get(at).is_some_and(|byte| crosses || *byte != b'/');
+        inside = passable && (inside || reached[at]);
+    }
+    behind
 }
 
 /// A prompt template as its server lists it (MCP specification, `Prompt`).
@@ -505,8 +528,35 @@ mod tests {
             ("fix://text", "fix://text", true),
             ("q://x{?a}", "q://x", true),
             ("q://x{?a}", "q://x?a=1", true),
+            ("{a}-{b}", "x-y-z", true),
+            ("{a}-{b}", "-y", false),
+            ("f://{+path}/end", "f://a/b/end", true),
+            ("f://{open", "f://{open", true),
+            ("f://{a}x{b}x{c}", "f://éxéxé", true),
         ] {
             assert_eq!(ResourceTemplate::new(template, "t").matches(uri), fits, "{template} {uri}");
+        }
+    }
+
+    #[test]
+    fn a_template_of_many_variables_is_no_trap() {
+        let template = format!("x://{}y", "{a}x".repeat(40));
+        assert!(!ResourceTemplate::new(template, "t").matches(&format!("x://{}", "x".repeat(4000))));
+    }
+
+    #[test]
+    fn schemas_are_fit_for_a_model() {
+        let default = r#"{"properties":{},"type":"object"}"#;
+        for (schema, shown) in [
+            ("null", default),
+            ("{}", default),
+            ("true", default),
+            ("7", default),
+            (r#"{"properties":{"a":{}}}"#, r#"{"properties":{"a":{}},"type":"object"}"#),
+            (r#"{"type":"string"}"#, r#"{"type":"string"}"#),
+        ] {
+            let tool = RawJson::parse(format!(r#"{{"name":"n","inputSchema":{schema}}}"#)).unwrap();
+            assert_eq!(ToolDefinition::read(tool).unwrap().input_schema().to_string(), shown, "{schema}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! One client's requests, each answered in a task of its own, and the server's notifications to it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
@@ -30,6 +30,7 @@ struct State {
     wire: Option<Arc<Wire>>,
     running: HashMap<RawJson, AbortHandle>,
     forwarding: Option<AbortHandle>,
+    subscribed: HashSet<String>,
 }
 
 impl ServerDesk {
@@ -70,6 +71,9 @@ impl ServerDesk {
             EventKind::ToolsChanged => self.notify("notifications/tools/list_changed", None),
             EventKind::ResourcesChanged => self.notify("notifications/resources/list_changed", None),
             EventKind::PromptsChanged => self.notify("notifications/prompts/list_changed", None),
+            EventKind::ResourceUpdated { uri } if self.state().subscribed.contains(uri) => {
+                self.notify("notifications/resources/updated", Some(json!({"uri": uri})));
+            }
             EventKind::Log(message) => self.log(message),
             _ => {}
         }
@@ -120,13 +124,21 @@ impl ServerDesk {
             "initialize" => self.initialize(params.as_ref()).await,
             "ping" => Ok(RawJson::empty_object()),
             _ => {
-                let cursor = params.as_ref().and_then(|params| params.field("cursor"));
-                if let Some(cursor) = cursor.filter(|_| method.ends_with("/list")) {
-                    return Err(Error::new(ErrorKind::InvalidArguments, format!("Unknown cursor {cursor}")));
-                }
                 let cx = self.context(params.as_ref());
-                self.connection.request(method, params, &cx).await
+                let uri = params.as_ref().and_then(|params| params.text("uri"));
+                let result = self.connection.request(method, params, &cx).await?;
+                self.note_subscription(method, uri);
+                Ok(result)
             }
+        }
+    }
+
+    /// Remembers what the client wants to hear of: others may have subscribed on the same connection.
+    fn note_subscription(&self, method: &str, uri: Option<String>) {
+        match (method, uri) {
+            ("resources/subscribe", Some(uri)) => drop(self.state().subscribed.insert(uri)),
+            ("resources/unsubscribe", Some(uri)) => drop(self.state().subscribed.remove(&uri)),
+            _ => {}
         }
     }
 

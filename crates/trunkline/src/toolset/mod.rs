@@ -121,7 +121,7 @@ impl Shared {
         if self.slots.iter().any(same) {
             return Err(Error::config("This MultiServer is in the set already"));
         }
-        multi.hub().add_parent(self.own.hub());
+        multi.hub().add_parent(self.own.hub(), None);
         self.slots.push(Slot::Multi(multi));
         Ok(())
     }

@@ -62,8 +62,7 @@ impl Server {
 
     /// Asks it for its tools.
     pub(super) async fn tools(&self) -> Result<Arc<[ToolDefinition]>> {
-        let tools = self.place.tools(&CallContext::new()).await?;
-        Ok(self.listed().unwrap_or_else(|| tools.into()))
+        self.place.tools(&CallContext::new()).await
     }
 
     /// Its tools as listed last, by whoever; nothing where they have changed since.
