@@ -93,7 +93,7 @@ impl ToolSet {
         text::seen_by_model(name, outcome.map(|answer| answer.result))
     }
 
-    /// Makes many calls, so many at once as [`concurrency`](ToolSetBuilder::concurrency) says. Outcomes in the
+    /// Makes many calls, so many at once as [`concurrency`](super::ToolSetBuilder::concurrency) says. Outcomes in the
     /// calls' order; one that fails doesn't stop the others.
     ///
     /// ```
