@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::managed::{Managed, Plan, Planned, Setup, no_http};
 use crate::name;
-use crate::session::Identity;
+use crate::managed::Identity;
 
 /// Sets up a [`Client`]. Building checks everything and does no I/O.
 #[derive(Debug, Default, Clone)]
