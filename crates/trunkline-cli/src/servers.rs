@@ -94,7 +94,7 @@ impl Servers {
         let problems = config.problems().iter().filter_map(|problem| problem.label());
         let untrusted = config.untrusted().iter().flat_map(|file| file.labels.iter().map(String::as_str));
         let named = |label: &str| address.strip_prefix(label)?.strip_prefix('.').filter(|rest| !rest.is_empty());
-        let rests = entries.chain(problems).chain(untrusted).filter_map(|label| named(label));
+        let rests = entries.chain(problems).chain(untrusted).filter_map(named);
         let rest = rests.min_by_key(|rest| rest.len())?;
         Some((&address[..address.len() - rest.len() - 1], rest))
     }

@@ -69,10 +69,8 @@ pub(crate) fn contents(contents: &ResourceContents, sink: Sink<'_>) -> Outcome<S
         return Ok(escape::text(&text));
     }
     let mime = contents.mime_type().unwrap_or_else(|| "application/octet-stream".to_owned());
-    let kind = match mime.split('/').next() {
-        Some(kind @ ("image" | "audio" | "video")) => kind,
-        _ => "binary",
-    };
+    let family = mime.split('/').next().unwrap_or_default();
+    let kind = if ["image", "audio", "video"].contains(&family) { family } else { "binary" };
     binary(kind, &contents.uri(), &mime, contents.blob(), sink)
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::harness::{Bench, tool};
+use crate::harness::{Bench, SERVER, tool};
 
 const HARMFUL: [char; 6] = ['\u{1b}', '\u{7}', '\u{202e}', '\u{e0041}', '\u{200b}', '\u{9b}'];
 
@@ -39,12 +39,14 @@ fn piped_output_has_no_colours_unless_they_are_asked_for() {
 #[test]
 fn secrets_are_masked_however_much_is_shown() {
     let bench = Bench::new();
-    let echoing = r#""error":{"code":-32000,"message":"denied for ENV-DDD with ARG-AAA"}"#;
-    let mut server = bench.server(json!({
-        "TOOLS": tool("t", ""), "CALL": echoing, "TOKEN": "ENV-DDD", "COMPLAINT": "my token is ENV-DDD"
-    }));
-    server["args"].as_array_mut().unwrap().push(json!("--token=ARG-AAA"));
-    let config = bench.config([("s", server)]);
+    let tool = tool("t", "");
+    let script = format!(
+        "TOOLS='{tool}'\nCALL='\"error\":{{\"code\":-32000,\"message\":\"denied for '$TOKEN' with '$1'\"}}'\n\
+         COMPLAINT=\"my token is $TOKEN\"\n{SERVER}"
+    );
+    let script = bench.write("leaky.sh", script);
+    let entry = json!({"command": "/bin/sh", "args": [script, "--token=ARG-AAA"], "env": {"TOKEN": "ENV-DDD"}});
+    let config = bench.config([("s", entry)]);
     for args in
         [&["call", "s.t", "-vvv"][..], &["call", "s.t", "--json"], &["check", "-vvv"], &["list", "-vv"], &["config"]]
     {
@@ -56,7 +58,7 @@ fn secrets_are_masked_however_much_is_shown() {
     assert!(shown.contains("[s] | my token is ***\n"), "{shown}");
     assert!(shown.contains("--> {\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\""), "{shown}");
     assert!(shown.contains("<-- {\"jsonrpc\":\"2.0\",\"id\":2,\"error\":"), "{shown}");
-    assert!(shown.contains("error: denied for *** with *** (code -32000)\n"), "{shown}");
+    assert!(shown.contains("error: denied for *** with --token=*** (code -32000)\n"), "{shown}");
 }
 
 #[test]
