@@ -11,9 +11,8 @@ use crate::config::{Config, Environment, ServerSpec, StdioPlan};
 use crate::connection::{Connection, Handler, SharedConnection, SharedHandler};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-use crate::managed::{Managed, Plan, Planned, Setup, no_http};
+use crate::managed::{Identity, Managed, Plan, Planned, Setup, no_http};
 use crate::name;
-use crate::managed::Identity;
 
 /// Sets up a [`Client`]. Building checks everything and does no I/O.
 #[derive(Debug, Default, Clone)]
@@ -100,7 +99,8 @@ impl ClientBuilder {
         self
     }
 
-    /// How long a call may take; progress starts the wait anew. 30 s by default; zero: no limit.
+    /// How long a call may take; progress starts the wait anew. 30 s by default, no limit over a connection that
+    /// exists already; zero: no limit.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
@@ -113,7 +113,8 @@ impl ClientBuilder {
         self
     }
 
-    /// How long a call may take in all, whatever progress it reports. 10 min by default; zero: no limit.
+    /// How long a call may take in all, whatever progress it reports. 10 min by default, no limit over a connection
+    /// that exists already; zero: no limit.
     pub fn max_timeout(mut self, max_timeout: Duration) -> Self {
         self.max_timeout = Some(max_timeout);
         self
@@ -226,7 +227,7 @@ impl ClientBuilder {
 
     fn setup(self, transport: Transport) -> Result<Setup> {
         let (planned, default_label, shown) = match transport {
-            Transport::Connection(connection) => (Planned::Existing(connection), "static".to_owned(), String::new()),
+            Transport::Connection(connection) => return Ok(self.setup_of_existing(connection, "static")),
             Transport::Memory(server) => (Planned::Memory(server), "memory".to_owned(), String::new()),
             Transport::Stdio { command, args } => {
                 let label = name::label_from_command(&command);
@@ -277,6 +278,14 @@ impl ClientBuilder {
         self.start_timeout = self.start_timeout.or(start_timeout);
         self.max_timeout = self.max_timeout.or(max_timeout);
         self
+    }
+
+    /// A connection that exists already keeps its own deadlines: there are none here unless they were asked for.
+    pub(super) fn setup_of_existing(mut self, connection: SharedConnection, default_label: &str) -> Setup {
+        self.timeout.get_or_insert(Duration::ZERO);
+        self.max_timeout.get_or_insert(Duration::ZERO);
+        let planned = Planned::Existing(connection);
+        self.setup_of(default_label.to_owned(), Arc::new(move || Ok(planned.clone())), String::new())
     }
 
     pub(super) fn setup_of(self, default_label: String, plan: Plan, shown: String) -> Setup {

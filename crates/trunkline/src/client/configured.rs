@@ -1,6 +1,7 @@
 //! Clients from a configuration: one for each entry, its variables looked up when it connects.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::Client;
 use super::builder::ClientBuilder;
@@ -50,8 +51,8 @@ impl ClientBuilder {
                 for entry in enabled {
                     multi.add(Client::new(Managed::new(self.entry_setup(entry)), false))?;
                 }
-                let planned = Planned::Existing(SharedConnection::new(multi));
-                Ok(self.setup_of("multi".to_owned(), Arc::new(move || Ok(planned.clone())), String::new()))
+                let unbounded = self.timeout(Duration::ZERO).max_timeout(Duration::ZERO); // each server has its own
+                Ok(unbounded.setup_of_existing(SharedConnection::new(multi), "multi"))
             }
         }
     }
