@@ -1,51 +1,110 @@
 //! Every MCP server behind one client.
+//!
+//! A [Model Context Protocol](https://modelcontextprotocol.io) server offers tools, resources and prompts. This crate
+//! connects to any number of them and makes a remote tool an ordinary tool: discovered with its schema, named so that
+//! nothing collides, called with deadlines, its result unwrapped.
+//!
+//! | you have | you want |
+//! | --- | --- |
+//! | one server | [`Client`] |
+//! | several servers | [`MultiServer`], or [`Client::from_config`] |
+//! | an agent with tools of its own and of servers | [`ToolSet`] |
+//! | functions that should be a server, or a test without one | [`StaticServer`], [`FunctionTool`], [`#[tool]`](macro@tool) |
+//! | something else that has tools | implement [`Connection`] |
+//! | no async runtime | [`blocking`] |
+//!
+//! ```
+//! use serde_json::json;
+//! use trunkline::{Client, StaticServer};
+//!
+//! # #[tokio::main(flavor = "current_thread")] async fn main() -> trunkline::Result<()> {
+//! // a server that is a subprocess: Client::stdio("npx", ["-y", "@modelcontextprotocol/server-filesystem", "."])
+//! let server = StaticServer::new().function("ping", "Answers pong.", || "pong");
+//! let client = Client::from_connection(server).build()?;
+//! assert_eq!(client.list_tools().await?[0].name(), "ping");
+//! assert_eq!(client.call_tool("ping", json!({})).await?, json!("pong"));
+//! # Ok(()) }
+//! ```
+//!
+//! # Features
+//!
+//! | feature | default | what |
+//! | --- | --- | --- |
+//! | `stdio` | yes | servers that run as a subprocess |
+//! | `blocking` | yes | twins of the clients for code without an async runtime |
+//! | `macros` | yes | the attribute `#[tool]` |
+//! | `http`, `sse` | no | reserved for the HTTP transports; they enable nothing yet |
+//!
+//! `serde_json` and [`schemars`] are part of the public interface.
 #![warn(missing_docs)]
+#![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
+// In reading order: from the user's handle down to the wire.
+
+// what a user holds
+mod client;
+mod multi;
+mod static_server;
+mod tool;
+mod toolset;
 #[cfg(feature = "blocking")]
 pub mod blocking;
-mod client;
-mod config;
+
+// the seam between a server and whoever uses it
 mod connection;
-mod error;
 mod filtered;
-mod limits;
+
+// a server that is connected when it is needed
+mod config;
 mod managed;
-mod multi;
+
+// the wire
+mod server;
+mod session;
+mod transport;
+
+// values and rules, without state
+mod error;
+mod limits;
 mod name;
 pub mod protocol;
 mod redact;
 mod schema;
-mod server;
-mod session;
-mod static_server;
 mod suggest;
-mod transport;
-mod tool;
-mod toolset;
 
-pub use error::{Error, ErrorKind, Result};
-pub use protocol::{
-    Arguments, ContentBlock, IntoArguments, Prompt, PromptArgument, PromptMessage, PromptResult, RawJson, ReadResult,
-    Resource, ResourceContents, ResourceTemplate, ServerInfo, ToolDefinition, ToolResult,
+pub use client::{Call, Client, ClientBuilder, ToolProxy};
+pub use config::{
+    Config, Entry, Environment, HttpSpec, Loser, Origin, Problem, ServerSpec, StdioSpec, ToolFilter, TransportSpec,
+    TrustStatus, TrustStore, Untrusted, parse_duration,
 };
 pub use connection::{
     CallContext, Cancellation, Connection, Event, EventKind, Events, Handler, Handlers, LogMessage, Progress,
     SharedConnection, SharedHandler,
 };
-pub use config::{Config, Entry, Environment, HttpSpec, Loser, Origin, Problem, ServerSpec, StdioSpec, ToolFilter, TransportSpec, TrustStatus, TrustStore, Untrusted, parse_duration};
-pub use client::{Call, Client, ClientBuilder, ToolProxy};
+pub use error::{Error, ErrorKind, Result};
 pub use filtered::Filtered;
 pub use limits::Limits;
-pub use multi::{Member, MemberStatus, MultiServer, Outcome, ServerListing};
 pub use managed::State;
-pub use server::serve_stdio;
+pub use multi::{Member, MemberStatus, MultiServer, Outcome, ServerListing};
+pub use protocol::{
+    Arguments, ContentBlock, IntoArguments, Prompt, PromptArgument, PromptMessage, PromptResult, RawJson, ReadResult,
+    Resource, ResourceContents, ResourceTemplate, ServerInfo, ToolDefinition, ToolResult,
+};
 pub use redact::{Redactor, Secret, mask_url};
+pub use server::serve_stdio;
 pub use static_server::{IntoPromptResult, StaticResource, StaticServer};
 pub use tool::{FunctionTool, IntoToolResult, Json, SharedTool, Tool, ToolFunction};
 pub use toolset::{Decision, IntoDecision, PendingCall, ToolSet, ToolSetBuilder, ToolSource};
 
+pub use schemars;
 #[cfg(feature = "macros")]
 pub use trunkline_macros::tool;
 
 #[doc(hidden)]
 pub use tool::support as __private;
+
+/// The snippets of README.md, as tests.
+#[cfg(all(doctest, feature = "macros"))]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
