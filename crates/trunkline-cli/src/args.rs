@@ -22,7 +22,7 @@ only the servers of the command line are used. Without any config there is a bui
 
 Exit codes: 0 done; 1 the tool reported an error; 2 usage, config, unknown name, bad arguments; 3 login needed; \
 4 unreachable; 5 too slow; 6 protocol error; 7 a needed server is missing; 8 config file not trusted; \
-130 interrupted.";
+130 interrupted, 143 by SIGTERM.";
 
 const CALL_HELP: &str = "\
 Arguments, by the tool's schema (shown by `trunkline list`):

@@ -1,12 +1,14 @@
 //! Which servers there are for this call of the program, as clients: from the command line, from config files, or
 //! the built-in demo server where there is no config at all. Connects to none.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Map, Value, json};
 use trunkline::{Client, ClientBuilder, Config, Entry, Environment, Limits, MultiServer, Redactor};
 
 use crate::args::Global;
 use crate::exit::{Failure, Outcome};
-use crate::render::Screen;
+use crate::render::{Screen, escape};
 use crate::verbose::FirstMessages;
 use crate::{suggest, words};
 
@@ -15,6 +17,8 @@ use crate::{suggest, words};
 pub(crate) struct Servers {
     pub(crate) config: Config,
     pub(crate) environment: Environment,
+    /// How long reading the config took.
+    pub(crate) reading: Duration,
     /// When each server was started, where that is traced.
     pub(crate) firsts: FirstMessages,
     clients: Vec<Client>,
@@ -26,10 +30,12 @@ impl Servers {
     /// Reads what there is. `command` is the server given after `--`.
     pub(crate) fn open(global: &Global, command: &[String], screen: &Screen) -> Outcome<Self> {
         let environment = Environment::from_process();
+        let begun = Instant::now();
         let mut config = read_config(global, command, &environment)?;
         if config.files().is_empty() && config.entries().is_empty() {
             config = demo(screen)?;
         }
+        let reading = begun.elapsed();
         let mut builder = ClientBuilder::new().environment(environment.clone());
         if let Some(timeout) = global.timeout {
             builder = builder.timeout(timeout);
@@ -42,7 +48,7 @@ impl Servers {
         }
         let clients = builder.each(&config)?;
         let all = united(clients.iter(), Limits::default())?;
-        Ok(Self { config, environment, firsts: FirstMessages::default(), clients, all })
+        Ok(Self { config, environment, reading, firsts: FirstMessages::default(), clients, all })
     }
 
     pub(crate) fn clients(&self) -> &[Client] {
@@ -133,7 +139,8 @@ impl Servers {
             return; // an error says it
         }
         for file in self.config.untrusted() {
-            screen.note(&format!("note: {file} (trunkline config trust {})", file.file.display()));
+            let told = format!("{file} (trunkline config trust {})", file.file.display());
+            screen.note(&format!("note: {}", escape::line(&told)));
         }
     }
 

@@ -142,7 +142,8 @@ async fn examine(client: &Client, servers: &Servers) -> Report {
     let warnings = servers.config.warnings().iter().filter(|warning| warning.label() == Some(entry.label()));
     report.oddities.extend(warnings.map(|warning| format!("config: {} ({})", warning.reason(), warning.origin())));
     let Some(spec) = resolve(entry, servers, &mut report) else { return report };
-    if !find_command(&spec, &mut report) || !connect(client, &servers.firsts, &mut report).await {
+    find_command(&spec, &mut report);
+    if !connect(client, &servers.firsts, &mut report).await {
         return report;
     }
     lists(client, &mut report).await;
@@ -153,7 +154,11 @@ async fn examine(client: &Client, servers: &Servers) -> Report {
 fn resolve(entry: &Entry, servers: &Servers, report: &mut Report) -> Option<ServerSpec> {
     let origin = entry.origin();
     let from_file = origin.file.as_os_str() != "<text>";
-    report.ok("config", None, if from_file { origin.to_string() } else { "from the command line".to_owned() });
+    report.ok(
+        "config",
+        Some(servers.reading),
+        if from_file { origin.to_string() } else { "from the command line".to_owned() },
+    );
     let begun = Instant::now();
     match entry.resolve(&servers.environment) {
         Ok(spec) => {
@@ -167,18 +172,18 @@ fn resolve(entry: &Entry, servers: &Servers, report: &mut Report) -> Option<Serv
     }
 }
 
-/// Looks for the command where it will be looked for when it is started. What stops a start is told by the start,
-/// which knows more; this stage only fails along with it.
-fn find_command(spec: &ServerSpec, report: &mut Report) -> bool {
+/// Looks for the command where it will be looked for when it is started. A miss is left to the start, whose error
+/// knows more.
+fn find_command(spec: &ServerSpec, report: &mut Report) {
     let begun = Instant::now();
-    if let TransportSpec::Stdio(stdio) = &spec.transport {
-        if let Some(path) = program(stdio) {
-            report.ok("command", Some(begun.elapsed()), path.display().to_string());
+    match &spec.transport {
+        TransportSpec::Stdio(stdio) => {
+            if let Some(path) = program(stdio) {
+                report.ok("command", Some(begun.elapsed()), path.display().to_string());
+            }
         }
-    } else {
-        report.ok("address", None, spec.target());
+        _ => report.ok("address", None, spec.target()),
     }
-    true
 }
 
 /// Where the program is.

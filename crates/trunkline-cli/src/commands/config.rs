@@ -74,7 +74,8 @@ fn show(config: &Config, environment: &Environment, screen: &Screen) -> Outcome 
         parts.push(rest.join("\n") + "\n");
     }
     if !config.files().is_empty() {
-        let files: Vec<_> = config.files().iter().map(|file| format!("  {}\n", file.display())).collect();
+        let files: Vec<_> =
+            config.files().iter().map(|file| format!("  {}\n", escape::line(&file.display().to_string()))).collect();
         parts.push(format!("{}\n{}", paint(DIM, "files, the first wins"), files.concat()));
     }
     if parts.is_empty() {

@@ -120,6 +120,10 @@ pub(crate) fn dead(failure: &Error) -> String {
     let hint =
         failure.hint().map(|hint| format!(" {} {}", paint(CYAN, "hint:"), escape::line(hint))).unwrap_or_default();
     let reason = error::reason(failure);
+    let reason = match failure.get("path") {
+        Some(path) => format!("{reason} ({})", escape::line(path)),
+        None => reason,
+    };
     let end = if reason.ends_with(['.', '!', '?']) || hint.is_empty() { "" } else { "." };
     format!("{}{label} {reason}{end}{hint}", paint(RED, "failed"))
 }

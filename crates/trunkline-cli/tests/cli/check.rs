@@ -12,7 +12,7 @@ fn a_good_server_passes_every_stage() {
     assert_eq!(
         ran.timeless(),
         "demo\n\
-         ok config DIR/mcp-test.json:2\n\
+         ok config TIME DIR/mcp-test.json:2\n\
          ok variables TIME\n\
          ok command TIME PROGRAM\n\
          ok start TIME\n\
@@ -44,7 +44,7 @@ fn the_stage_that_failed_is_named_with_one_fix() {
          config DIR/mcp-test.json:6\n\
          fix: Correct it in DIR/mcp-test.json:6\n\
          ghost\n\
-         ok config DIR/mcp-test.json:2\n\
+         ok config TIME DIR/mcp-test.json:2\n\
          ok variables TIME\n\
          FAIL command TIME the command \"no-such-program-zz\" was not found on PATH\n\
          command no-such-program-zz\n\
@@ -52,7 +52,7 @@ fn the_stage_that_failed_is_named_with_one_fix() {
          config DIR/mcp-test.json:2\n\
          fix: Install \"no-such-program-zz\", or give its full path as the command\n\
          quits\n\
-         ok config DIR/mcp-test.json:3\n\
+         ok config TIME DIR/mcp-test.json:3\n\
          ok variables TIME\n\
          ok command TIME /bin/sh\n\
          ok start TIME\n\
@@ -62,12 +62,12 @@ fn the_stage_that_failed_is_named_with_one_fix() {
          config DIR/mcp-test.json:3\n\
          fix: Run the command by hand to see what it needs\n\
          needs\n\
-         ok config DIR/mcp-test.json:4\n\
+         ok config TIME DIR/mcp-test.json:4\n\
          FAIL variables TIME \"env.T\" needs the variable NOT_SET_ZZ, which is not set\n\
          config DIR/mcp-test.json:4\n\
          fix: Set NOT_SET_ZZ, or give it a default: \"${NOT_SET_ZZ:-...}\" in DIR/mcp-test.json:4\n\
          silent\n\
-         ok config DIR/mcp-test.json:5\n\
+         ok config TIME DIR/mcp-test.json:5\n\
          ok variables TIME\n\
          ok command TIME /bin/sh\n\
          ok start TIME\n\

@@ -62,6 +62,16 @@ fn secrets_are_masked_however_much_is_shown() {
 }
 
 #[test]
+fn what_a_server_logs_is_shown_when_asked_for() {
+    let bench = Bench::new();
+    let log = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","logger":"db","data":"up\u001b[2J"}}"#;
+    let config = bench.config([("s", bench.server(json!({"NOISE": log, "COMPLAINT": "on stderr"})))]);
+    let shown = |args: &[&str]| bench.run(&[&["list", "--config", &config], args].concat()).stderr;
+    assert_eq!(shown(&[]), "0 tools from 1 server\n");
+    assert_eq!(shown(&["-v"]), "[s] info db: up\\u{1b}[2J\n0 tools from 1 server\n");
+}
+
+#[test]
 fn arguments_reach_the_server_without_a_shell() {
     let bench = Bench::new();
     let harmful = [";touch PWNED", "$(touch PWNED)", "`touch PWNED`", "a b", "~user"];

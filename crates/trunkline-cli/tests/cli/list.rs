@@ -87,7 +87,7 @@ fn dead_servers_are_a_line_each_and_no_failure() {
         "good\n  echo()\n",
         "failed bad: it has neither \"command\" nor \"url\". hint: Correct it in \
          DIR/mcp-test.json:6\n\
-         failed ghost: the command \"no-such-program-zz\" was not found on PATH. hint: Install \"no-such-program-zz\", or \
+         failed ghost: the command \"no-such-program-zz\" was not found on PATH (/usr/bin:/bin). hint: Install \"no-such-program-zz\", or \
          give its full path as the command\n\
          failed quits: the server exited (exit status 3). hint: Run the command by hand to see what it needs\n\
          failed needs: \"env.T\" needs the variable NOT_SET_ZZ, which is not set. hint: Set NOT_SET_ZZ, or give it a \
