@@ -59,6 +59,8 @@ pub(crate) fn plan(options: &Options) -> Vec<Step> {
     add(full, "tools", Action::Tools);
     add(everything, "format", cargo(options, "fmt --all --check", "-- -l", None));
     add(everything && full, "clippy", cargo(options, "clippy --workspace --all-targets", "-- -D warnings", None));
+    let bare = "clippy --package trunkline --no-default-features";
+    add(everything && full, "no features", cargo(options, bare, "-- -D warnings", None));
     add(true, "build", cargo(options, "build --workspace", "", None));
     add(true, "tests", tests(options, "test --workspace", ""));
     let strict = Some(("RUSTDOCFLAGS", "-D warnings"));
@@ -123,8 +125,9 @@ mod tests {
 
     #[test]
     fn a_full_run_has_every_step_and_installs_late() {
-        let expected =
-            "tools,format,clippy,build,tests,rustdoc,deny,testbed install,testbed tests".split(',').collect::<Vec<_>>();
+        let expected = "tools,format,clippy,no features,build,tests,rustdoc,deny,testbed install,testbed tests"
+            .split(',')
+            .collect::<Vec<_>>();
         assert_eq!(names(""), expected);
     }
 
