@@ -103,7 +103,8 @@ fn only_in(words: &[&str], may: impl Fn(&str, &Path) -> bool) {
 
 #[test]
 fn transport_names_no_method_of_the_protocol() {
-    let methods = ["tools/", "resources/", "prompts/", "notifications/", "\"initialize\"", "\"ping\"", "server/discover"];
+    let methods =
+        ["tools/", "resources/", "prompts/", "notifications/", "\"initialize\"", "\"ping\"", "server/discover"];
     only_in(&methods, |module, _| module != "transport");
 }
 

@@ -31,7 +31,9 @@ fn matches(expected: &[String], actual: &[&str]) -> bool {
     match expected.split_first() {
         None => actual.is_empty(),
         Some((line, rest)) if line == "..." => (0..=actual.len()).any(|skipped| matches(rest, &actual[skipped..])),
-        Some((line, rest)) => actual.split_first().is_some_and(|(first, others)| first == line && matches(rest, others)),
+        Some((line, rest)) => {
+            actual.split_first().is_some_and(|(first, others)| first == line && matches(rest, others))
+        }
     }
 }
 

@@ -40,7 +40,10 @@ struct Sum {
 #[tool_router(server_handler)]
 impl Theirs {
     #[tool(description = "Adds two numbers")]
-    fn add(&self, rmcp::handler::server::wrapper::Parameters(Sum { a, b }): rmcp::handler::server::wrapper::Parameters<Sum>) -> String {
+    fn add(
+        &self,
+        rmcp::handler::server::wrapper::Parameters(Sum { a, b }): rmcp::handler::server::wrapper::Parameters<Sum>,
+    ) -> String {
         (a + b).to_string()
     }
 
