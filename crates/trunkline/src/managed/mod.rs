@@ -1,17 +1,18 @@
 //! A server that is connected when it is needed: the recipe is kept, everybody shares one handshake, the next
 //! use after a crash connects again. Owns the deadlines and what errors say about the server.
 
+mod attempt;
 mod catalogue;
 mod deadline;
+mod live;
 mod open;
 
 use std::fmt;
 use std::future::Future;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use tokio::sync::watch;
-use tokio::task::AbortHandle;
+use tokio::sync::Semaphore;
 
 use crate::config::ServerSpec;
 use crate::connection::{CallContext, Connection, EventKind, Events, Hub, SharedConnection, SharedHandler};
@@ -21,10 +22,11 @@ use crate::protocol::{
     Arguments, Prompt, PromptResult, RawJson, ReadResult, Resource, ResourceTemplate, ServerInfo, ToolDefinition,
     ToolResult,
 };
-use crate::redact::Redactor;
-use crate::session::{Identity, Session};
+pub(crate) use crate::session::Identity;
+use attempt::{Attempt, Opened, Phase, lock};
 use catalogue::Catalogue;
 pub(crate) use deadline::{What, within_context};
+pub(crate) use live::Live;
 pub(crate) use open::no_http;
 
 /// How a server is reached, made anew for each connect (variables are resolved then).
@@ -79,49 +81,16 @@ pub(crate) struct Managed {
     setup: Arc<Setup>,
     hub: Arc<Hub>,
     phase: Arc<Mutex<Phase>>,
+    /// One turn: the server's processes never overlap.
+    turns: Arc<Semaphore>,
     catalogue: Catalogue,
-}
-
-type Opened = watch::Receiver<Option<Result<Live>>>;
-
-enum Phase {
-    Idle,
-    Connecting { opened: Opened, task: AbortHandle },
-    Ready(Live),
-    Failed(Failure),
-}
-
-#[derive(Clone)]
-struct Failure {
-    error: Error,
-    at: Instant,
-    /// How often in a row.
-    times: u32,
-}
-
-/// What there is once a server is connected.
-#[derive(Clone)]
-pub(crate) struct Live {
-    connection: SharedConnection,
-    session: Option<Session>,
-    redactor: Redactor,
-    /// Passes on the events of a connection that isn't a session of ours.
-    _listening: Option<Arc<Listening>>,
-}
-
-/// A task that ends with whoever holds this.
-struct Listening(AbortHandle);
-
-impl Drop for Listening {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
 }
 
 impl Managed {
     pub(crate) fn new(setup: Setup) -> Self {
         let hub = Hub::new(&setup.label);
-        Self { setup: Arc::new(setup), hub, phase: Arc::new(Mutex::new(Phase::Idle)), catalogue: Catalogue::default() }
+        let (phase, turns) = (Arc::new(Mutex::new(Phase::Idle)), Arc::new(Semaphore::new(1)));
+        Self { setup: Arc::new(setup), hub, phase, turns, catalogue: Catalogue::default() }
     }
 
     pub(crate) fn setup(&self) -> &Setup {
@@ -136,12 +105,8 @@ impl Managed {
         &self.catalogue
     }
 
-    fn phase(&self) -> MutexGuard<'_, Phase> {
-        self.phase.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(crate) fn state(&self) -> State {
-        match &*self.phase() {
+        match &*lock(&self.phase) {
             Phase::Idle => State::Idle,
             Phase::Connecting { .. } => State::Starting,
             Phase::Ready(live) => live.over().map_or(State::Ready, |error| State::Failed(self.told(error, live))),
@@ -150,53 +115,32 @@ impl Managed {
     }
 
     /// Connects where that is needed. Callers at the same time share one attempt, which goes on when they give up.
-    pub(crate) async fn live(&self) -> Result<Live> {
-        let mut opened = match self.begin() {
+    pub(crate) async fn live(&self) -> Result<Arc<Live>> {
+        self.live_for(&CallContext::new()).await
+    }
+
+    async fn live_for(&self, cx: &CallContext) -> Result<Arc<Live>> {
+        let opened = match Attempt::begin(&self.setup, &self.hub, &self.turns, &self.phase) {
             Ok(live) => return Ok(live),
             Err(opened) => opened,
         };
-        match opened.wait_for(Option::is_some).await {
-            Ok(outcome) => outcome.clone().unwrap_or_else(|| Err(self.closed_meanwhile())),
-            Err(_) => Err(self.closed_meanwhile()),
+        let Some(cancellation) = cx.cancellation() else { return self.joined(opened).await };
+        tokio::select! {
+            outcome = self.joined(opened) => outcome,
+            () = cancellation.cancelled() => {
+                Err(self.labelled(Error::new(ErrorKind::Cancelled, "The call was cancelled while the server started")))
+            }
         }
     }
 
-    fn closed_meanwhile(&self) -> Error {
-        self.labelled(Error::new(ErrorKind::Closed, "The connection was closed while it was being opened"))
-    }
-
-    /// The live connection, or the attempt under way; starts one where there is none.
-    fn begin(&self) -> Result<Live, Opened> {
-        let mut phase = self.phase();
-        let times = match &*phase {
-            Phase::Ready(live) if live.over().is_none() => return Ok(live.clone()),
-            Phase::Connecting { opened, .. } => return Err(opened.clone()),
-            Phase::Failed(failure) => failure.times,
-            _ => 0,
-        };
-        let (done, opened) = watch::channel(None);
-        let (setup, hub, shared) = (self.setup.clone(), self.hub.clone(), self.phase.clone());
-        let task = tokio::spawn(async move {
-            hub.emit(EventKind::Starting);
-            let outcome = open::open(&setup, &hub).await;
-            let event = match &outcome {
-                Ok(_) => EventKind::Ready,
-                Err(error) => EventKind::Failed(error.clone()),
-            };
-            *shared.lock().unwrap_or_else(PoisonError::into_inner) = match outcome.clone() {
-                Ok(live) => Phase::Ready(live),
-                Err(error) => Phase::Failed(Failure { error, at: Instant::now(), times: times + 1 }),
-            };
-            hub.emit(event);
-            let _ = done.send(Some(outcome)); // everybody may have given up
-        });
-        *phase = Phase::Connecting { opened: opened.clone(), task: task.abort_handle() };
-        Err(opened)
+    async fn joined(&self, mut opened: Opened) -> Result<Arc<Live>> {
+        let outcome = opened.wait_for(Option::is_some).await.ok().and_then(|outcome| outcome.clone());
+        outcome.unwrap_or_else(|| Err(self.labelled(open::closed_meanwhile())))
     }
 
     /// Whether a list over many servers should try this one: not while it rests after failing.
     pub(crate) fn due(&self) -> Result<(), Error> {
-        match &*self.phase() {
+        match &*lock(&self.phase) {
             Phase::Failed(failure) => {
                 let pause = Duration::from_millis(250) * 2u32.saturating_pow(failure.times.min(16));
                 let rested = failure.at.elapsed() >= pause.min(self.setup.limits.max_backoff);
@@ -208,28 +152,21 @@ impl Managed {
 
     /// Whether using it would start it.
     pub(crate) fn needs_start(&self) -> bool {
-        !matches!(&*self.phase(), Phase::Ready(live) if live.over().is_none())
+        !matches!(&*lock(&self.phase), Phase::Ready(live) if live.over().is_none())
     }
 
     /// Ends the connection, waits until everything is gone, never fails. The next use connects again.
     pub(crate) async fn disconnect(&self) {
-        let phase = std::mem::replace(&mut *self.phase(), Phase::Idle);
+        let phase = std::mem::replace(&mut *lock(&self.phase), Phase::Idle);
         match phase {
-            Phase::Ready(live) => {
-                live.end(&self.setup.label).await;
-                self.hub.emit(EventKind::Closed);
+            Phase::Ready(live) => live.end(&self.setup.label).await,
+            Phase::Connecting { mut opened, _stop: stop } => {
+                drop(stop);
+                let _ = opened.wait_for(|_| false).await; // until the attempt has let go
             }
-            Phase::Connecting { task, mut opened } => {
-                task.abort();
-                let _ = opened.wait_for(|_| false).await; // until the task has let go
-                self.hub.emit(EventKind::Closed);
-            }
-            Phase::Idle | Phase::Failed(_) => {}
+            Phase::Idle | Phase::Failed(_) => return,
         }
-        let leftover = std::mem::replace(&mut *self.phase(), Phase::Idle);
-        if let Phase::Ready(live) = leftover {
-            live.end(&self.setup.label).await; // it became ready in this very moment
-        }
+        self.hub.emit(EventKind::Closed);
     }
 
     /// Makes a call under its deadlines. A call that certainly never left is made once more on a new connection.
@@ -244,7 +181,7 @@ impl Managed {
     {
         let mut again = true;
         loop {
-            let live = self.live().await?;
+            let live = self.live_for(cx).await?;
             let limits = deadline::Deadlines::of(&self.setup, cx);
             let outcome = deadline::within(limits, what, cx, |cx| make(live.connection.clone(), cx)).await;
             match outcome {
@@ -266,43 +203,6 @@ impl Managed {
 
     pub(crate) fn events(&self) -> Events {
         self.hub.listen()
-    }
-}
-
-impl Live {
-    /// Why it is over, if it is.
-    fn over(&self) -> Option<Error> {
-        self.session.as_ref().and_then(Session::over_because)
-    }
-
-    fn never_left(&self, error: &Error) -> bool {
-        self.session.is_some() && error.kind() == ErrorKind::Closed && !error.may_have_run()
-    }
-
-    async fn end(&self, label: &str) {
-        match &self.session {
-            Some(session) => {
-                let report = session.end().await;
-                tracing::debug!(server = label, forced = ?report.forced, "disconnected");
-            }
-            None => {
-                if let Err(error) = self.connection.close().await {
-                    tracing::debug!(server = label, %error, "closing the connection failed");
-                }
-            }
-        }
-    }
-
-    pub(crate) fn connection(&self) -> &SharedConnection {
-        &self.connection
-    }
-}
-
-impl Drop for Managed {
-    fn drop(&mut self) {
-        if let Phase::Connecting { task, .. } = &*self.phase() {
-            task.abort();
-        }
     }
 }
 

@@ -2,17 +2,26 @@
 
 use std::sync::Arc;
 
-use super::{Listening, Live, Planned, Setup};
+use tokio::sync::{Semaphore, oneshot};
+
+use super::live::{Listening, Live};
+use super::{Planned, Setup};
 use crate::config::{ServerSpec, ToolFilter, TransportSpec};
 use crate::connection::{Connection, Hub, SharedConnection};
 use crate::error::{Error, ErrorKind, Result};
 use crate::filtered::Filtered;
 use crate::redact::Redactor;
-use crate::session::{Launch, Recipe, Session};
+use crate::session::{Launch, Recipe, Session, Setting};
 
-/// Connects. Settles only after a server that failed is gone again.
+/// Connects, once the server's last process is gone and until `stopped`. Settles only after a server that failed is
+/// gone again.
 #[tracing::instrument(level = "debug", skip_all, fields(server = %setup.label))]
-pub(super) async fn open(setup: &Setup, hub: &Arc<Hub>) -> Result<Live> {
+pub(super) async fn open(
+    setup: &Setup,
+    hub: &Arc<Hub>,
+    turns: &Arc<Semaphore>,
+    mut stopped: oneshot::Receiver<()>,
+) -> Result<Live> {
     let planned = (setup.plan)().map_err(|error| describe(setup, None, &Redactor::default(), error))?;
     let (recipe, redactor, filter) = match planned {
         Planned::Existing(connection) => return Ok(existing(connection, hub)),
@@ -21,23 +30,38 @@ pub(super) async fn open(setup: &Setup, hub: &Arc<Hub>) -> Result<Live> {
         }
         Planned::Server(spec) => (recipe(&spec)?, spec.redactor, spec.tools),
     };
-    let started = Session::start(&recipe, &setup.limits, hub.clone(), setup.handler.clone());
-    let session = started.map_err(|error| describe(setup, None, &redactor, connecting(setup, error)))?;
-    let error = match tokio::time::timeout(setup.start_timeout, session.handshake(&setup.identity)).await {
-        Ok(Ok(())) => {
-            tracing::debug!("connected");
-            let connection = match filter.is_open() {
-                true => SharedConnection::new(session.clone()),
-                false => SharedConnection::new(Filtered::new(session.clone(), filter)),
-            };
-            return Ok(Live { connection, session: Some(session), redactor, _listening: None });
-        }
-        Ok(Err(error)) => connecting(setup, error),
-        Err(_) => too_slow(setup, &session, &recipe),
+    let turn = tokio::select! {
+        Ok(turn) = turns.clone().acquire_owned() => turn,
+        _ = &mut stopped => return Err(describe(setup, None, &redactor, closed_meanwhile())),
+    };
+    let (limits, handler) = (setup.limits.clone(), setup.handler.clone());
+    let setting = Setting { limits, hub: hub.clone(), handler, redactor: redactor.clone(), turn };
+    let session = Session::start(&recipe, setting)
+        .map_err(|error| describe(setup, None, &redactor, connecting(setup, error)))?;
+    let error = tokio::select! {
+        outcome = tokio::time::timeout(setup.start_timeout, session.handshake(&setup.identity)) => match outcome {
+            Ok(Ok(())) => return Ok(ready(session, redactor, filter)),
+            Ok(Err(error)) => connecting(setup, error),
+            Err(_) => too_slow(setup, &session, &recipe),
+        },
+        _ = stopped => closed_meanwhile(),
     };
     let error = describe(setup, Some(&session), &redactor, error);
     session.end().await;
     Err(error)
+}
+
+fn ready(session: Session, redactor: Redactor, filter: ToolFilter) -> Live {
+    tracing::debug!("connected");
+    let connection = match filter.is_open() {
+        true => SharedConnection::new(session.clone()),
+        false => SharedConnection::new(Filtered::new(session.clone(), filter)),
+    };
+    Live { connection, session: Some(session), redactor, _listening: None }
+}
+
+pub(super) fn closed_meanwhile() -> Error {
+    Error::new(ErrorKind::Closed, "The connection was closed while it was being opened")
 }
 
 fn existing(connection: SharedConnection, hub: &Arc<Hub>) -> Live {
@@ -47,7 +71,7 @@ fn existing(connection: SharedConnection, hub: &Arc<Hub>) -> Live {
             hub.pass(&event);
         }
     });
-    let listening = Some(Arc::new(Listening(listening.abort_handle())));
+    let listening = Some(Listening(listening.abort_handle()));
     Live { connection, session: None, redactor: Redactor::default(), _listening: listening }
 }
 
@@ -99,13 +123,17 @@ fn too_slow(setup: &Setup, session: &Session, recipe: &Recipe) -> Error {
         setup.label, evidence.received, evidence.stderr_bytes
     );
     let error = Error::new(ErrorKind::Deadline, message).with_context("phase", "initialize");
-    let stdio = matches!(recipe, Recipe::Stdio(_));
-    match session.noise() {
-        Some(noise) => error.with_hint(format!("{noise}. Is it an MCP server?")).with_context("stdout", noise),
-        None if stdio && evidence.alive => error.with_hint(
-            "The process is alive: if it only needs longer to start, raise startTimeout in the config \
-             (start_timeout in code, --start-timeout on the command line)",
-        ),
+    let noise = session.noise();
+    let stray = noise.as_ref().map(|noise| format!("{noise}. Is it an MCP server?"));
+    let slow = (matches!(recipe, Recipe::Stdio(_)) && evidence.alive).then(|| {
+        "The process is alive: if it only needs longer to start, raise startTimeout in the config (start_timeout in \
+         code, --start-timeout on the command line)"
+            .to_owned()
+    });
+    let hints: Vec<_> = stray.into_iter().chain(slow).collect();
+    let error = if hints.is_empty() { error } else { error.with_hint(hints.join(" ")) };
+    match noise {
+        Some(noise) => error.with_context("stdout", noise),
         None => error,
     }
 }

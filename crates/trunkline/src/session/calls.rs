@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 
 use super::Session;
 use super::desk::{Desk, Waiter};
-use crate::connection::CallContext;
+use crate::connection::{CallContext, Cancellation};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::RawJson;
 use crate::protocol::jsonrpc::{self, Field, Meta, Params};
@@ -22,26 +22,38 @@ pub(super) async fn request(
     params: Params<'_>,
     cx: &CallContext,
 ) -> Result<RawJson> {
+    if cx.cancellation().is_some_and(Cancellation::is_cancelled) {
+        return Err(cancelled(method));
+    }
     let (answer, waiting) = oneshot::channel();
     let (id, under_way) = session.desk.expect(Waiter { answer, cx: cx.clone() })?;
     let meta = Meta { members: cx.meta(), progress: cx.wants_progress() };
     let line = jsonrpc::request(id, method, params, meta);
-    tracing::trace!(target: "trunkline::wire", direction = "out", message = %String::from_utf8_lossy(line.trim_ascii_end()));
+    session.desk.trace("out", &line);
     let mut call = Call { id, desk: &session.desk, wire: &session.wire, cancel: false };
-    session.wire.send(Kind::Request { eager: under_way <= EAGER }, line).await?;
+    if let Err(unsent) = session.wire.send(Kind::Request { eager: under_way <= EAGER }, line).await {
+        return Err(why_unsent(unsent, waiting).await);
+    }
     call.cancel = method != "initialize"; // which must not be cancelled
     let answer = match cx.cancellation() {
         None => waiting.await,
         Some(cancellation) => tokio::select! {
             answer = waiting => answer,
-            () = cancellation.cancelled() => {
-                let error = Error::new(ErrorKind::Cancelled, format!("The call ({method}) was cancelled"));
-                return Err(error.with_may_have_run(true));
-            }
+            () = cancellation.cancelled() => return Err(cancelled(method).with_may_have_run(true)),
         },
     };
     call.cancel = false;
     answer.unwrap_or_else(|_| Err(Error::new(ErrorKind::Closed, "The session ended").with_may_have_run(true)))
+}
+
+fn cancelled(method: &str) -> Error {
+    Error::new(ErrorKind::Cancelled, format!("The call ({method}) was cancelled"))
+}
+
+/// Why a message didn't leave. Where the server is gone, the news of it is on its way to everybody who waits.
+async fn why_unsent(unsent: Error, waiting: oneshot::Receiver<Result<RawJson>>) -> Error {
+    let news = if unsent.kind() == ErrorKind::Closed { waiting.await.ok().and_then(Result::err) } else { None };
+    news.unwrap_or(unsent).with_may_have_run(false)
 }
 
 /// A call under way. Dropped before the answer came, it frees the id and tells the server.

@@ -1,12 +1,15 @@
 //! Where messages arrive: answers go to their waiting calls, requests to the handler, notifications to progress
 //! sinks and events. Runs on the task that reads; never waits, never calls user code that could.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use bytes::Bytes;
+use futures_util::FutureExt;
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
@@ -14,10 +17,13 @@ use crate::connection::{CallContext, EventKind, Handler, Hub, LogMessage, Progre
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::RawJson;
 use crate::protocol::jsonrpc::{self, INTERNAL_ERROR, METHOD_NOT_FOUND, Message, Outcome, RpcError, Unreadable};
+use crate::redact::Redactor;
 use crate::transport::{Inbox, Kind, Wire};
 
 /// How many odd lines are kept for diagnostics.
 const KEPT_NOISE: usize = 20;
+/// How many different oddities of one session are told; a server can make them up without end.
+const MOST_WARNINGS: usize = 200;
 
 /// The handshake isn't done; its failure is told by whoever opens the session.
 const OPENING: u8 = 0;
@@ -38,6 +44,7 @@ pub(crate) struct Desk {
     wire: OnceLock<Weak<Wire>>,
     hub: Arc<Hub>,
     handler: Option<SharedHandler>,
+    redactor: Redactor,
     phase: AtomicU8,
     oddities: Mutex<Oddities>,
     /// Answers to the server that are being worked on, by the raw id of its request.
@@ -78,13 +85,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Desk {
-    pub(super) fn new(hub: Arc<Hub>, handler: Option<SharedHandler>) -> Self {
+    pub(super) fn new(hub: Arc<Hub>, handler: Option<SharedHandler>, redactor: Redactor) -> Self {
         Self {
             calls: Mutex::default(),
             next_id: AtomicU64::new(0),
             wire: OnceLock::new(),
             hub,
             handler,
+            redactor,
             phase: AtomicU8::new(OPENING),
             oddities: Mutex::default(),
             answering: Mutex::default(),
@@ -131,19 +139,36 @@ impl Desk {
         lock(&self.calls).over.clone()
     }
 
-    /// Tells an oddity once.
+    /// Tells an oddity once, and only so many.
     pub(super) fn warn(&self, text: String) {
-        if lock(&self.oddities).told.insert(text.clone()) {
-            tracing::debug!(warning = %text, "the server does something odd");
+        let text = self.redacted(text);
+        tracing::debug!(warning = %text, "the server does something odd");
+        let mut oddities = lock(&self.oddities);
+        let news = oddities.told.len() < MOST_WARNINGS && oddities.told.insert(text.clone());
+        drop(oddities);
+        if news {
             self.hub.emit(EventKind::Warning(text));
         }
+    }
+
+    fn redacted(&self, text: String) -> String {
+        match self.redactor.redact(&text) {
+            Cow::Borrowed(_) => text,
+            Cow::Owned(masked) => masked,
+        }
+    }
+
+    /// Shows a message to whoever follows the wire.
+    pub(super) fn trace(&self, direction: &str, line: &[u8]) {
+        let message = |line: &[u8]| self.redacted(String::from_utf8_lossy(line.trim_ascii_end()).into_owned());
+        tracing::trace!(target: "trunkline::wire", direction, message = %message(line));
     }
 
     /// What the server's standard output held that was no message, in one sentence.
     pub(super) fn noise(&self) -> Option<String> {
         let oddities = lock(&self.oddities);
         let first = oddities.noise.first()?;
-        let framing = oddities.noise.iter().any(|line| line.starts_with("Content-Length:"));
+        let framing = oddities.noise.iter().any(|line| line.to_ascii_lowercase().starts_with("content-length:"));
         let pretty = oddities.noise.iter().any(|line| matches!(line.trim(), "{" | "["));
         let advice = match (framing, pretty) {
             (true, _) => "; it seems to frame messages by Content-Length headers, which MCP doesn't",
@@ -155,17 +180,14 @@ impl Desk {
         Some(format!("It wrote {lines} on its standard output that are no messages (first: {first}){advice}"))
     }
 
-    fn note_noise(&self, line: &[u8]) {
+    fn note_noise(&self, line: &[u8], warning: &str) {
         let mut oddities = lock(&self.oddities);
         oddities.noise_count += 1;
         if oddities.noise.len() < KEPT_NOISE {
             oddities.noise.push(jsonrpc::snippet(line));
         }
-        let first = oddities.noise_count == 1;
         drop(oddities);
-        if first {
-            self.warn("writes text on its standard output that is no message; it was skipped".to_owned());
-        }
+        self.warn(warning.to_owned());
     }
 
     fn settle(&self, id: u64, outcome: Outcome) {
@@ -202,8 +224,10 @@ impl Desk {
 
     fn unreadable(&self, line: &[u8], why: Unreadable) {
         match why {
-            Unreadable::Noise => self.note_noise(line),
-            Unreadable::NotRpc => self.warn("sent JSON that is no JSON-RPC message; it was ignored".to_owned()),
+            Unreadable::Noise => {
+                self.note_noise(line, "writes text on its standard output that is no message; it was skipped");
+            }
+            Unreadable::NotRpc => self.note_noise(line, "sent JSON that is no JSON-RPC message; it was ignored"),
             Unreadable::Broken { id, why } => {
                 self.warn(format!("sent a broken message ({why})"));
                 if let Some(waiter) = id.and_then(|id| lock(&self.calls).waiting.remove(&id)) {
@@ -246,7 +270,11 @@ impl Desk {
         let Some(cx) = cx else { return }; // late, or a token that is not ours
         let number = |key| params.get(key).and_then(|value| value.decode::<f64>().ok());
         let message = params.text("message");
-        cx.report_progress(&Progress { progress: number("progress").unwrap_or(0.0), total: number("total"), message });
+        let progress = Progress { progress: number("progress").unwrap_or(0.0), total: number("total"), message };
+        // a sink that panics must not end the reading
+        if catch_unwind(AssertUnwindSafe(|| cx.report_progress(&progress))).is_err() {
+            tracing::error!("a progress sink panicked");
+        }
     }
 
     /// Answers a request of the server: `ping` at once, the rest by the handler in a task of its own.
@@ -261,7 +289,8 @@ impl Desk {
         let mut answering = lock(&self.answering);
         let (desk, key) = (Arc::downgrade(self), id.clone());
         let task = tokio::spawn(async move {
-            let outcome = handler.handle(&method, params.unwrap_or_else(RawJson::empty_object)).await;
+            let handled = AssertUnwindSafe(handler.handle(&method, params.unwrap_or_else(RawJson::empty_object)));
+            let outcome = handled.catch_unwind().await.unwrap_or_else(|_| Err(handler_panicked(&method)));
             let Some(desk) = desk.upgrade() else { return };
             if lock(&desk.answering).remove(&id).is_some() {
                 desk.reply(match outcome {
@@ -281,7 +310,7 @@ impl Desk {
     }
 
     fn reply(&self, line: Bytes) {
-        tracing::trace!(target: "trunkline::wire", direction = "out", message = %String::from_utf8_lossy(line.trim_ascii_end()));
+        self.trace("out", &line);
         if let Some(wire) = self.wire.get().and_then(Weak::upgrade) {
             let _ = wire.tell(Kind::Other, line); // a server that is gone needs no answer
         }
@@ -311,7 +340,7 @@ pub(super) struct Reception(pub(super) Arc<Desk>);
 
 impl Inbox for Reception {
     fn message(&self, bytes: Bytes) {
-        tracing::trace!(target: "trunkline::wire", direction = "in", message = %String::from_utf8_lossy(&bytes));
+        self.0.trace("in", &bytes);
         let repaired = jsonrpc::split(bytes.clone(), &mut |message| self.0.take(&bytes, message));
         if repaired {
             self.0.warn("sends text with broken characters; they were replaced".to_owned());
@@ -319,7 +348,7 @@ impl Inbox for Reception {
     }
 
     fn stderr(&self, line: &str) {
-        self.0.hub.emit(EventKind::Stderr(line.to_owned()));
+        self.0.hub.emit(EventKind::Stderr(self.0.redacted(line.to_owned())));
     }
 
     fn warning(&self, text: String) {
@@ -331,6 +360,7 @@ impl Inbox for Reception {
             Some(noise) => error.with_context("stdout", noise),
             None => error,
         };
+        let error = error.map_text(|text| self.0.redacted(text.to_owned()));
         let waiting = {
             let mut calls = lock(&self.0.calls);
             calls.over.get_or_insert_with(|| error.clone());
@@ -346,6 +376,10 @@ impl Inbox for Reception {
             answering.abort();
         }
     }
+}
+
+fn handler_panicked(method: &str) -> Error {
+    Error::new(ErrorKind::Protocol, format!("This client failed to answer \"{method}\""))
 }
 
 fn broken_answer(why: &str) -> Error {

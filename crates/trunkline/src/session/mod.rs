@@ -9,10 +9,10 @@ mod open;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-pub(crate) use crate::transport::{Launch, Recipe};
+pub(crate) use crate::transport::{Launch, Recipe, Turn};
 pub(crate) use open::Identity;
 
-use crate::connection::{CallContext, Connection, Events, SharedHandler};
+use crate::connection::{CallContext, Connection, Events, Hub, SharedHandler};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::protocol::content::prompt_arguments;
@@ -21,8 +21,18 @@ use crate::protocol::{
     Arguments, Prompt, PromptResult, RawJson, ReadResult, Resource, ResourceTemplate, ServerInfo, ToolDefinition,
     ToolResult,
 };
+use crate::redact::Redactor;
 use crate::transport::{CloseReport, Evidence, Wire};
 use desk::{Desk, Reception};
+
+/// What a session is opened with, beside the way to its server.
+pub(crate) struct Setting {
+    pub(crate) limits: Arc<Limits>,
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) handler: Option<SharedHandler>,
+    pub(crate) redactor: Redactor,
+    pub(crate) turn: Turn,
+}
 
 /// A session; dropping the last handle ends it in the background.
 #[derive(Clone)]
@@ -35,16 +45,12 @@ pub(crate) struct Session {
 
 impl Session {
     /// Opens the transport. The handshake is the next step.
-    pub(crate) fn start(
-        recipe: &Recipe,
-        limits: &Arc<Limits>,
-        hub: Arc<crate::connection::Hub>,
-        handler: Option<SharedHandler>,
-    ) -> Result<Self> {
-        let desk = Arc::new(Desk::new(hub, handler));
-        let wire = Arc::new(Wire::open(recipe, limits, Arc::new(Reception(desk.clone())))?);
+    pub(crate) fn start(recipe: &Recipe, setting: Setting) -> Result<Self> {
+        let Setting { limits, hub, handler, redactor, turn } = setting;
+        let desk = Arc::new(Desk::new(hub, handler, redactor));
+        let wire = Arc::new(Wire::open(recipe, &limits, Arc::new(Reception(desk.clone())), turn)?);
         desk.attach(&wire);
-        Ok(Self { wire, desk, info: Arc::default(), limits: limits.clone() })
+        Ok(Self { wire, desk, info: Arc::default(), limits })
     }
 
     /// Ends the session and waits until everything it owned is gone.

@@ -140,13 +140,21 @@ impl Outbox {
             }
         }
         if rest.len() == line.len() && state.unsent.len() + rest.len() > self.max_unsent {
-            let message = format!("The server doesn't read: over {} bytes wait to be sent to it", self.max_unsent);
-            return Err(Error::new(ErrorKind::Limit, message));
+            return Err(self.too_much(state.unsent.len(), line.len()));
         }
         state.unsent.extend_from_slice(rest);
         drop(state);
         self.wake.notify_one();
         Ok(())
+    }
+
+    fn too_much(&self, waiting: usize, message: usize) -> Error {
+        let max = self.max_unsent;
+        let text = match waiting {
+            0 => format!("The message has {message} bytes, more than the {max} that may wait to be sent"),
+            _ => format!("The server doesn't read: {waiting} bytes wait to be sent to it, and {message} more would be over {max}"),
+        };
+        Error::new(ErrorKind::Limit, text).with_hint("Raise Limits::max_unsent if so much is right")
     }
 
     /// Takes no more; the flusher ends when everything is written.

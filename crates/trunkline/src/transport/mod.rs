@@ -37,6 +37,9 @@ pub(crate) enum Kind {
     Other,
 }
 
+/// The right to run a server's process; there is one a server, so that its processes never overlap.
+pub(crate) type Turn = tokio::sync::OwnedSemaphorePermit;
+
 /// How to reach a server.
 #[derive(Clone)]
 pub(crate) enum Recipe {
@@ -91,8 +94,8 @@ pub(crate) struct CloseReport {
 }
 
 impl Wire {
-    /// Opens the transport a recipe names.
-    pub(crate) fn open(recipe: &Recipe, limits: &Limits, inbox: Arc<dyn Inbox>) -> Result<Wire> {
+    /// Opens the transport a recipe names. A process holds the turn until nothing is left of it.
+    pub(crate) fn open(recipe: &Recipe, limits: &Limits, inbox: Arc<dyn Inbox>, turn: Turn) -> Result<Wire> {
         match recipe {
             Recipe::Memory(peer) => {
                 let (other_inbox, attach) = peer.accept();
@@ -101,10 +104,10 @@ impl Wire {
                 Ok(wire)
             }
             #[cfg(all(unix, feature = "stdio"))]
-            Recipe::Stdio(launch) => stdio::start(launch, limits, inbox).map(Wire::Stdio),
+            Recipe::Stdio(launch) => stdio::start(launch, limits, inbox, turn).map(Wire::Stdio),
             #[cfg(not(all(unix, feature = "stdio")))]
             Recipe::Stdio(launch) => {
-                let _ = (limits, inbox);
+                let _ = (limits, inbox, turn);
                 let error =
                     Error::config(format!("Can't start \"{}\": this build has no stdio transport", launch.command));
                 Err(error.with_hint("Build trunkline with the feature \"stdio\", on a Unix system"))

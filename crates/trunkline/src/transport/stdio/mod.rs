@@ -17,7 +17,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::framing::{Outbox, TryWrite, read_lines};
-use super::{CloseReport, Evidence, Inbox, Kind, Launch};
+use super::{CloseReport, Evidence, Inbox, Kind, Launch, Turn};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use process::{Pipes, Process};
@@ -36,8 +36,9 @@ pub(crate) struct StdioWire {
 }
 
 /// Starts the command. Needs a runtime.
-pub(crate) fn start(launch: &Launch, limits: &Limits, inbox: Arc<dyn Inbox>) -> Result<StdioWire> {
-    let (process, pipes) = Process::spawn(launch).map_err(|error| lookup::explain(launch, error))?;
+pub(crate) fn start(launch: &Launch, limits: &Limits, inbox: Arc<dyn Inbox>, turn: Turn) -> Result<StdioWire> {
+    let graces = (limits.exit_grace, limits.term_grace);
+    let (process, pipes) = Process::spawn(launch, graces).map_err(|error| lookup::explain(launch, error))?;
     let Pipes { stdin, stdout, stderr } = pipes;
     let tail = Arc::new(Tail::new(limits.stderr_tail));
     let stdin = Arc::new(stdin);
@@ -53,13 +54,13 @@ pub(crate) fn start(launch: &Launch, limits: &Limits, inbox: Arc<dyn Inbox>) -> 
     let supervisor = Supervisor {
         process,
         tasks: Tasks { reader, drain, flusher },
-        outbox: outbox.clone(),
         tail: tail.clone(),
-        inbox,
-        graces: (limits.exit_grace, limits.term_grace),
+        farewell: Farewell { outbox: outbox.clone(), inbox, said: false },
+        exit_grace: limits.exit_grace,
+        _turn: turn,
     };
     tokio::spawn(async move {
-        let report = supervisor.run(stopped).await;
+        let report = supervisor.run(stopped).await; // which lets go of its turn before anybody hears of it
         let _ = end.send(Some(report)); // nobody waiting is fine
     });
     Ok(StdioWire { outbox, tail, stop, ended })
@@ -88,8 +89,13 @@ async fn read(stdout: impl AsyncRead + Unpin, max: usize, inbox: Arc<dyn Inbox>,
 }
 
 /// Waits for a task that may have been waited for before; whether it has ended.
-async fn finished<T>(task: &mut JoinHandle<T>, limit: Duration) -> bool {
-    task.is_finished() || timeout(limit, task).await.is_ok()
+async fn finished<T>(task: &mut JoinHandle<T>, deadline: Instant) -> bool {
+    task.is_finished() || timeout_at(deadline, task).await.is_ok()
+}
+
+/// Waits until somebody wants an end, or nobody holds the handle any more.
+async fn asked(stop: &mut watch::Receiver<bool>) {
+    let _ = stop.wait_for(|stop| *stop).await;
 }
 
 struct Tasks {
@@ -102,58 +108,41 @@ struct Tasks {
 struct Supervisor {
     process: Process,
     tasks: Tasks,
-    outbox: Arc<Outbox>,
     tail: Arc<Tail>,
-    inbox: Arc<dyn Inbox>,
-    graces: (Duration, Duration),
-}
-
-/// What ended first.
-enum First {
-    Output(Result<()>),
-    Exit,
-    Stop,
+    farewell: Farewell,
+    exit_grace: Duration,
+    /// Given up once the group is gone.
+    _turn: Turn,
 }
 
 impl Supervisor {
     async fn run(mut self, mut stopped: watch::Receiver<bool>) -> CloseReport {
-        let first = tokio::select! {
-            end = &mut self.tasks.reader => First::Output(end.unwrap_or(Ok(()))),
-            () = self.process.exited() => First::Exit,
-            _ = stopped.wait_for(|stop| *stop) => First::Stop,
+        let why = tokio::select! {
+            read = &mut self.tasks.reader => match read {
+                Ok(Err(error)) => self.with_stderr(error),
+                _ => self.went_away("output").await,
+            },
+            () = self.process.exited() => self.went_away("output").await,
+            _ = &mut self.tasks.flusher => self.went_away("input").await,
+            () = asked(&mut stopped) => Error::new(ErrorKind::Closed, "The connection was closed"),
         };
-        match first {
-            First::Stop => {
-                let inbox = self.inbox.clone();
-                let report = self.end().await;
-                inbox.closed(Error::new(ErrorKind::Closed, "The connection was closed"));
-                report
-            }
-            First::Output(Err(error)) => {
-                self.inbox.closed(self.with_stderr(error));
-                self.end().await
-            }
-            First::Output(Ok(())) | First::Exit => {
-                let error = self.ended_by_itself().await;
-                self.inbox.closed(error);
-                self.end().await
-            }
-        }
+        self.farewell.say(why);
+        self.end().await
     }
 
-    /// Gathers what there is to know of a server that went away: exit status, the last of its output.
-    async fn ended_by_itself(&mut self) -> Error {
-        let deadline = Instant::now() + DRAIN;
-        let exited = timeout_at(deadline, self.process.exited()).await.is_ok();
-        if exited {
+    /// Gathers what there is to know of a server that exited, or at least closed a stream: its exit status, the
+    /// last of its output.
+    async fn went_away(&mut self, closed: &str) -> Error {
+        if timeout(DRAIN, self.process.exited()).await.is_ok() {
             self.tail.set_exited();
-            finished(&mut self.tasks.reader, DRAIN).await;
-            finished(&mut self.tasks.drain, DRAIN).await;
+            let deadline = Instant::now() + DRAIN;
+            let Tasks { reader, drain, .. } = &mut self.tasks;
+            tokio::join!(finished(reader, deadline), finished(drain, deadline));
         }
         let error = match self.process.status() {
             Some(status) => Error::new(ErrorKind::Closed, format!("The server exited ({status})"))
-                .with_context("exit", status.clone()),
-            None => Error::new(ErrorKind::Closed, "The server closed its output but keeps running"),
+                .with_context("exit", status),
+            None => Error::new(ErrorKind::Closed, format!("The server closed its {closed} but keeps running")),
         };
         self.with_stderr(error)
     }
@@ -164,20 +153,44 @@ impl Supervisor {
     }
 
     /// The ladder: standard input closed, wait, SIGTERM, wait, SIGKILL; until the whole group is gone.
-    async fn end(mut self) -> CloseReport {
-        self.outbox.close();
-        if !finished(&mut self.tasks.flusher, self.graces.0).await {
+    async fn end(&mut self) -> CloseReport {
+        let patience = Instant::now() + self.exit_grace;
+        if !finished(&mut self.tasks.flusher, patience).await {
             self.tasks.flusher.abort(); // it doesn't read; the pipe has to close all the same
         }
-        let forced = self.process.end(self.graces).await;
+        let forced = self.process.end(patience).await;
         self.tail.set_exited();
         if let Some(signal) = forced {
-            self.inbox.warning(format!("The server had to be ended by {signal}"));
+            self.farewell.inbox.warning(format!("The server had to be ended by {signal}"));
         }
-        finished(&mut self.tasks.drain, DRAIN).await;
+        finished(&mut self.tasks.drain, Instant::now() + DRAIN).await;
         self.tasks.drain.abort();
         self.tasks.reader.abort();
         CloseReport { forced }
+    }
+}
+
+/// Closes the outgoing side and tells the inbox that nothing more will come: once, and at the latest when the
+/// supervisor is dropped with its runtime.
+struct Farewell {
+    outbox: Arc<Outbox>,
+    inbox: Arc<dyn Inbox>,
+    said: bool,
+}
+
+impl Farewell {
+    fn say(&mut self, why: Error) {
+        self.said = true;
+        self.outbox.close();
+        self.inbox.closed(why);
+    }
+}
+
+impl Drop for Farewell {
+    fn drop(&mut self) {
+        if !self.said {
+            self.say(Error::new(ErrorKind::Closed, "The runtime that this connection ran on has ended"));
+        }
     }
 }
 

@@ -16,8 +16,13 @@ use tokio::process::{Child, Command};
 use super::guard;
 use crate::transport::Launch;
 
-/// How often a group is looked at while it should be ending: there is no event for "the group is empty".
-const LOOK: Duration = Duration::from_millis(5);
+/// How soon a group is looked at again while it should be ending (there is no event for "the group is empty"),
+/// and how late.
+const LOOK: Duration = Duration::from_millis(2);
+const LONGEST_LOOK: Duration = Duration::from_millis(50);
+
+/// How long the kernel may take to clear up what SIGKILL ended.
+const KILL_GRACE: Duration = Duration::from_secs(1);
 
 pub(crate) type PipeSender = pipe::Sender;
 
@@ -33,11 +38,13 @@ pub(crate) struct Process {
     child: Child,
     group: Pid,
     status: Option<ExitStatus>,
+    /// How long it may take after its input is closed, and after SIGTERM.
+    graces: (Duration, Duration),
     guarded: Option<guard::Ticket>,
 }
 
 impl Process {
-    pub(crate) fn spawn(launch: &Launch) -> io::Result<(Self, Pipes)> {
+    pub(crate) fn spawn(launch: &Launch, graces: (Duration, Duration)) -> io::Result<(Self, Pipes)> {
         let mut command = Command::new(&launch.command);
         command.args(&launch.args).env_clear().envs(launch.env.iter().map(|(key, value)| (key, value)));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
@@ -49,7 +56,7 @@ impl Process {
         let guarded = Some(guard::register(group.as_raw_nonzero().get()));
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         // from here on, dropping `process` ends the child
-        let process = Self { child, group, status: None, guarded };
+        let process = Self { child, group, status: None, graces, guarded };
         let missing = || io::Error::other("the child has no pipes");
         let pipes = Pipes {
             stdin: pipe::Sender::from_owned_fd(stdin.ok_or_else(missing)?.into_owned_fd()?)?,
@@ -77,19 +84,18 @@ impl Process {
         })
     }
 
-    /// Waits for the group to end by itself (its input is closed), then by SIGTERM, then by SIGKILL. Returns
-    /// the last signal that was needed.
-    pub(crate) async fn end(mut self, (exit_grace, term_grace): (Duration, Duration)) -> Option<&'static str> {
+    /// Waits until `patience` for the group to end by itself (its input is closed), then ends it by SIGTERM, then
+    /// by SIGKILL. Returns the last signal that was needed.
+    pub(crate) async fn end(&mut self, patience: tokio::time::Instant) -> Option<&'static str> {
         let mut forced = None;
-        let steps = [(Signal::TERM, "SIGTERM", term_grace), (Signal::KILL, "SIGKILL", Duration::from_secs(1))];
-        let mut gone = self.gone_within(exit_grace).await;
-        for (signal, name, grace) in steps {
+        let mut gone = self.gone_by(patience).await;
+        for (signal, name, grace) in [(Signal::TERM, "SIGTERM", self.graces.1), (Signal::KILL, "SIGKILL", KILL_GRACE)] {
             if gone {
                 break;
             }
             let _ = kill_process_group(self.group, signal); // gone in between is what we want
             forced = Some(name);
-            gone = self.gone_within(grace).await;
+            gone = self.gone_by(tokio::time::Instant::now() + grace).await;
         }
         if gone {
             self.guarded = None;
@@ -97,50 +103,60 @@ impl Process {
         forced
     }
 
-    /// Whether the child has been reaped and its group is empty within `grace`.
-    async fn gone_within(&mut self, grace: Duration) -> bool {
-        let deadline = tokio::time::Instant::now() + grace;
+    /// Whether the child has been reaped and its group is empty by `deadline`.
+    async fn gone_by(&mut self, deadline: tokio::time::Instant) -> bool {
         if tokio::time::timeout_at(deadline, self.exited()).await.is_err() {
             return false;
         }
+        let mut looks = looks();
         while !group_is_empty(self.group) {
             if tokio::time::Instant::now() >= deadline {
                 return false;
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(looks.next().unwrap_or(LOOK)).await;
         }
         true
     }
 }
 
 impl Drop for Process {
-    /// The supervisor was dropped with its runtime before it was done: a thread ends the group, and the guard
-    /// does if this process ends first.
+    /// Whoever supervised it was dropped with the runtime: a thread ends the group, and the guard does if this
+    /// process ends first.
     fn drop(&mut self) {
         let Some(ticket) = self.guarded.take() else { return };
-        let (group, reaped) = (self.group, self.status.is_some());
+        let (group, graces) = (self.group, self.graces);
+        let leader = self.status.is_none().then_some(group); // a number that was reaped may be somebody else's by now
         let ladder = move || {
-            let _ticket = ticket;
-            for (signal, grace) in [(None, 500), (Some(Signal::TERM), 2000), (Some(Signal::KILL), 1000)]
-                .map(|(s, ms)| (s, Duration::from_millis(ms)))
-            {
-                if let Some(signal) = signal {
-                    let _ = kill_process_group(group, signal);
-                }
-                let deadline = Instant::now() + grace;
-                while Instant::now() < deadline {
-                    if !reaped {
-                        let _ = waitpid(Some(group), WaitOptions::NOHANG); // somebody else's reaping is as good
-                    }
-                    if group_is_empty(group) {
-                        return;
-                    }
-                    std::thread::sleep(LOOK);
-                }
-            }
+            clear(group, leader, graces);
+            drop(ticket);
         };
-        let _ = std::thread::Builder::new().name("trunkline-reap".to_owned()).spawn(ladder);
+        let _ = std::thread::Builder::new().name("trunkline-reap".to_owned()).spawn(ladder); // else the guard has it
     }
+}
+
+/// The ladder of [`Process::end`] where nothing can be awaited. Reaps the leader, if there is one.
+fn clear(group: Pid, leader: Option<Pid>, (exit_grace, term_grace): (Duration, Duration)) {
+    for (signal, grace) in [(None, exit_grace), (Some(Signal::TERM), term_grace), (Some(Signal::KILL), KILL_GRACE)] {
+        if let Some(signal) = signal {
+            let _ = kill_process_group(group, signal); // gone in between is what we want
+        }
+        let deadline = Instant::now() + grace;
+        let mut looks = looks();
+        while Instant::now() < deadline {
+            if leader.is_some() {
+                let _ = waitpid(leader, WaitOptions::NOHANG); // somebody else's reaping is as good
+            }
+            if group_is_empty(group) {
+                return;
+            }
+            std::thread::sleep(looks.next().unwrap_or(LOOK));
+        }
+    }
+}
+
+/// The pauses between looks at a group that should be ending: short at first.
+fn looks() -> impl Iterator<Item = Duration> {
+    std::iter::successors(Some(LOOK), |pause| Some((*pause * 2).min(LONGEST_LOOK)))
 }
 
 /// Whether nothing runs in the group any more. Dead members that nobody reaps (as in a container whose first

@@ -1,0 +1,102 @@
+//! One attempt to connect at a time, shared by everybody who needs the server, and what came of it.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Instant;
+
+use tokio::sync::{Semaphore, oneshot, watch};
+
+use super::live::Live;
+use super::{Setup, open};
+use crate::connection::{EventKind, Hub};
+use crate::error::{Error, Result};
+
+/// What an attempt comes to, for whoever waits for it. Its sender is gone once the attempt has let go of all.
+pub(super) type Opened = watch::Receiver<Option<Result<Arc<Live>>>>;
+
+/// Where a server stands.
+pub(super) enum Phase {
+    Idle,
+    /// Dropping `stop` ends the attempt.
+    Connecting {
+        opened: Opened,
+        _stop: oneshot::Sender<()>,
+    },
+    Ready(Arc<Live>),
+    Failed(Failure),
+}
+
+#[derive(Clone)]
+pub(super) struct Failure {
+    pub(super) error: Error,
+    pub(super) at: Instant,
+    /// How often in a row.
+    pub(super) times: u32,
+}
+
+pub(super) fn lock(phase: &Mutex<Phase>) -> MutexGuard<'_, Phase> {
+    phase.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// An attempt that runs in a task of its own, so that it outlives whoever began it, but not the `Managed`.
+pub(super) struct Attempt {
+    setup: Arc<Setup>,
+    hub: Arc<Hub>,
+    turns: Arc<Semaphore>,
+    phase: Weak<Mutex<Phase>>,
+    done: watch::Sender<Option<Result<Arc<Live>>>>,
+}
+
+impl Attempt {
+    /// The live connection, or the attempt under way; starts one where there is none.
+    pub(super) fn begin(
+        setup: &Arc<Setup>,
+        hub: &Arc<Hub>,
+        turns: &Arc<Semaphore>,
+        shared: &Arc<Mutex<Phase>>,
+    ) -> Result<Arc<Live>, Opened> {
+        let mut phase = lock(shared);
+        let failures = match &*phase {
+            Phase::Ready(live) if live.over().is_none() => return Ok(live.clone()),
+            // an attempt whose sender is gone was dropped with its runtime
+            Phase::Connecting { opened, .. } if opened.has_changed().is_ok() => return Err(opened.clone()),
+            Phase::Failed(failure) => failure.times,
+            _ => 0,
+        };
+        let (done, opened) = watch::channel(None);
+        let (stop, stopped) = oneshot::channel();
+        let (setup, hub, turns) = (setup.clone(), hub.clone(), turns.clone());
+        let attempt = Attempt { setup, hub, turns, phase: Arc::downgrade(shared), done };
+        tokio::spawn(attempt.run(stopped, failures));
+        *phase = Phase::Connecting { opened: opened.clone(), _stop: stop };
+        Err(opened)
+    }
+
+    async fn run(self, stopped: oneshot::Receiver<()>, failures: u32) {
+        self.hub.emit(EventKind::Starting);
+        let outcome = open::open(&self.setup, &self.hub, &self.turns, stopped).await.map(Arc::new);
+        let (phase, event) = match outcome.clone() {
+            Ok(live) => (Phase::Ready(live), EventKind::Ready),
+            Err(error) => (
+                Phase::Failed(Failure { error: error.clone(), at: Instant::now(), times: failures + 1 }),
+                EventKind::Failed(error),
+            ),
+        };
+        if self.settle(phase) {
+            self.hub.emit(event);
+        } else if let Ok(live) = &outcome {
+            live.end(&self.setup.label).await; // closed in the very moment it was ready
+        }
+        let _ = self.done.send(Some(outcome)); // everybody may have given up
+    }
+
+    /// Settles the phase, unless the attempt isn't wanted any more.
+    fn settle(&self, settled: Phase) -> bool {
+        let Some(shared) = self.phase.upgrade() else { return false };
+        let mut phase = lock(&shared);
+        let own = matches!(&*phase, Phase::Connecting { opened, .. } if self.done.subscribe().same_channel(opened));
+        if own {
+            *phase = settled;
+        }
+        own
+    }
+}

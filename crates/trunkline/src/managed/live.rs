@@ -1,0 +1,52 @@
+//! A server that is connected, as long as it is.
+
+use tokio::task::AbortHandle;
+
+use crate::connection::{Connection, SharedConnection};
+use crate::error::{Error, ErrorKind};
+use crate::redact::Redactor;
+use crate::session::Session;
+
+/// What there is once a server is connected. Dropping it ends the server in the background.
+pub(crate) struct Live {
+    pub(super) connection: SharedConnection,
+    pub(super) session: Option<Session>,
+    pub(super) redactor: Redactor,
+    /// Passes on the events of a connection that isn't a session of ours.
+    pub(super) _listening: Option<Listening>,
+}
+
+/// A task that ends with whoever holds this.
+pub(super) struct Listening(pub(super) AbortHandle);
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Live {
+    /// Why it is over, if it is.
+    pub(super) fn over(&self) -> Option<Error> {
+        self.session.as_ref().and_then(Session::over_because)
+    }
+
+    pub(super) fn never_left(&self, error: &Error) -> bool {
+        self.session.is_some() && error.kind() == ErrorKind::Closed && !error.may_have_run()
+    }
+
+    /// Ends it and waits until everything is gone.
+    pub(super) async fn end(&self, label: &str) {
+        match &self.session {
+            Some(session) => {
+                let report = session.end().await;
+                tracing::debug!(server = label, forced = ?report.forced, "disconnected");
+            }
+            None => {
+                if let Err(error) = self.connection.close().await {
+                    tracing::debug!(server = label, %error, "closing the connection failed");
+                }
+            }
+        }
+    }
+}
