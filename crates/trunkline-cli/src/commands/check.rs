@@ -156,7 +156,7 @@ fn resolve(entry: &Entry, servers: &Servers, report: &mut Report) -> Option<Serv
     let from_file = origin.file.as_os_str() != "<text>";
     report.ok(
         "config",
-        Some(servers.reading),
+        from_file.then_some(servers.reading),
         if from_file { origin.to_string() } else { "from the command line".to_owned() },
     );
     let begun = Instant::now();
