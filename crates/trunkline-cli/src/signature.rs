@@ -93,6 +93,7 @@ fn kind(property: &Property) -> String {
 fn short(value: &RawJson) -> String {
     let text = escape::line(&value.to_string());
     match text.char_indices().nth(30) {
+        Some((at, _)) if text.starts_with('"') => format!("{}...\"", &text[..at]),
         Some((at, _)) => format!("{}...", &text[..at]),
         None => text,
     }
@@ -143,6 +144,12 @@ mod tests {
         let plain = |width| anstream::adapter::strip_str(&signature.painted(2, width)).to_string();
         assert_eq!(plain(80), "  read(path: string, head?: integer)");
         assert_eq!(plain(20), "  read(\n    path: string,\n    head?: integer,\n  )");
+    }
+
+    #[test]
+    fn a_long_default_is_cut_inside_its_quotes() {
+        let schema = format!("{{\"properties\": {{\"a\": {{\"default\": \"{}\"}}}}}}", "x".repeat(99));
+        assert_eq!(signature(schema), format!("f(a?: any = \"{}...\")", "x".repeat(29)));
     }
 
     #[test]

@@ -120,9 +120,11 @@ pub(crate) fn dead(failure: &Error) -> String {
     let hint =
         failure.hint().map(|hint| format!(" {} {}", paint(CYAN, "hint:"), escape::line(hint))).unwrap_or_default();
     let reason = error::reason(failure);
-    let reason = match failure.get("path") {
-        Some(path) => format!("{reason} ({})", escape::line(path)),
-        None => reason,
+    let last_words = failure.get("stderr").and_then(|text| text.lines().next_back());
+    let reason = match (failure.get("path"), last_words) {
+        (Some(path), _) => format!("{reason} ({})", escape::line(path)),
+        (None, Some(words)) => format!("{reason}: {}", escape::line(&words.chars().take(200).collect::<String>())),
+        (None, None) => reason,
     };
     let end = if reason.ends_with(['.', '!', '?']) || hint.is_empty() { "" } else { "." };
     format!("{}{label} {reason}{end}{hint}", paint(RED, "failed"))

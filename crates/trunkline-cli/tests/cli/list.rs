@@ -89,7 +89,7 @@ fn dead_servers_are_a_line_each_and_no_failure() {
          DIR/mcp-test.json:6\n\
          failed ghost: the command \"no-such-program-zz\" was not found on PATH (/usr/bin:/bin). hint: Install \"no-such-program-zz\", or \
          give its full path as the command\n\
-         failed quits: the server exited (exit status 3). hint: Run the command by hand to see what it needs\n\
+         failed quits: the server exited (exit status 3): no TOKEN. hint: Run the command by hand to see what it needs\n\
          failed needs: \"env.T\" needs the variable NOT_SET_ZZ, which is not set. hint: Set NOT_SET_ZZ, or give it a \
          default: \"${NOT_SET_ZZ:-...}\" in DIR/mcp-test.json:5\n\
          1 tool from 1 of 5 servers, 4 failed\n",
