@@ -53,8 +53,25 @@ where
     within(Deadlines { timeout: some(cx.timeout()), cap: some(cx.max_timeout()) }, what, cx, make).await
 }
 
-/// Runs the call that `make` makes from the context it is given, within the deadlines.
+/// Runs the call that `make` makes from the context it is given, within the deadlines and until the context's switch
+/// is thrown.
 pub(super) async fn within<T, F>(
+    deadlines: Deadlines,
+    what: What<'_>,
+    cx: &CallContext,
+    make: impl FnOnce(CallContext) -> F,
+) -> Result<T>
+where
+    F: Future<Output = Result<T>>,
+{
+    let Some(cancellation) = cx.cancellation() else { return timed(deadlines, what, cx, make).await };
+    race(timed(deadlines, what, cx, make), cancellation.cancelled(), || {
+        Error::new(ErrorKind::Cancelled, format!("{what} was cancelled")).with_may_have_run(true)
+    })
+    .await
+}
+
+async fn timed<T, F>(
     deadlines: Deadlines,
     what: What<'_>,
     cx: &CallContext,
@@ -66,10 +83,7 @@ where
     let Deadlines { timeout: Some(timeout), cap } = deadlines else {
         return match deadlines.cap {
             None => make(cx.clone()).await,
-            Some(cap) => {
-                let expired = async || tokio::time::sleep(cap).await;
-                race(make(cx.clone()), expired(), || too_long(what, cap)).await
-            }
+            Some(cap) => race(make(cx.clone()), tokio::time::sleep(cap), || too_long(what, cap)).await,
         };
     };
     let begun = Instant::now();

@@ -6,10 +6,10 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use super::flight::{Answer, Flight, Landing};
+use super::flight::{Answer, Flight};
 use super::member::Seat;
 use crate::connection::{CallContext, Connection, EventKind, Hub, Listed};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::limits::Limits;
 use crate::managed::{Managed, What, within_context};
 use crate::protocol::{Prompt, Resource, ResourceTemplate, ToolDefinition};
@@ -61,7 +61,7 @@ impl Starter {
             list(member, bounds).await
         };
         let landing = flight.join(asking, move || hub.emit(event));
-        let outcome = within_context(What(what, None), cx, |cx| answered(landing, cx)).await;
+        let outcome = within_context(What(what, None), cx, |_| landing.answer()).await;
         outcome.map_err(|error| error.with_context("server", seat.label.clone()))
     }
 
@@ -105,14 +105,5 @@ impl Starter {
             Ok(items)
         };
         self.ask(seat, which, cx, list).await
-    }
-}
-
-/// The answer, unless the caller's switch ends the wait before.
-async fn answered<T>(landing: Landing<T>, cx: CallContext) -> Answer<T> {
-    let Some(cancellation) = cx.cancellation() else { return landing.answer().await };
-    tokio::select! {
-        answer = landing.answer() => answer,
-        () = cancellation.cancelled() => Err(Error::new(ErrorKind::Cancelled, "The list was cancelled")),
     }
 }
