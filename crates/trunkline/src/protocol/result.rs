@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::content::{ContentBlock, list_or_one};
 use super::raw::RawJson;
-use super::scan;
+use super::scan::{self, Walk};
 use crate::error::{Error, Result};
 
 /// What a tool gave back (MCP specification, `CallToolResult`).
@@ -118,16 +118,16 @@ impl ToolResult {
     /// # Errors
     /// [`ErrorKind::Tool`](crate::ErrorKind::Tool) for an error result; it holds the whole result.
     pub fn into_value(self, tool: &str) -> Result<Value> {
-        if self.is_error() {
+        let raw = match self.0 {
+            Repr::Local(value) => return Ok(Arc::unwrap_or_clone(value)),
+            Repr::Wire(ref raw) => raw,
+        };
+        let opened = Opened::new(raw);
+        if opened.is_error {
             return Err(Error::tool(tool, self));
         }
-        if let Repr::Local(value) = self.0 {
-            return Ok(Arc::unwrap_or_clone(value));
-        }
-        let raw = self.raw();
-        match Opened::new(&raw).plain_texts() {
-            Some(texts) if !texts.is_empty() => return Ok(text_value(joined(texts.into_iter()))),
-            _ => {}
+        if let Some(texts) = opened.plain_texts() {
+            return Ok(text_value(joined(texts)));
         }
         let blocks = self.content();
         match blocks.as_slice() {
@@ -157,48 +157,79 @@ impl ToolResult {
     }
 }
 
-/// The members of a result that matter, found in one walk and without taking shares of its bytes.
+/// What matters of a result, found in one walk and without taking shares of its bytes.
+#[derive(Default)]
 struct Opened<'a> {
-    content: &'a [u8],
     is_error: bool,
+    /// The texts as JSON strings, while every block is a text block.
+    texts: Vec<&'a [u8]>,
+    others: bool,
 }
 
 impl<'a> Opened<'a> {
     fn new(raw: &'a RawJson) -> Self {
-        let text = raw.as_bytes();
-        let mut opened = Self { content: b"", is_error: false };
-        for member in scan::Members::new(text) {
-            let (key, value) = (&text[member.key], &text[member.value]);
+        let mut opened = Self::default();
+        let mut walk = Walk::new(raw.as_bytes());
+        if walk.peek() != Some(b'{') {
+            return opened;
+        }
+        walk.enter();
+        while let Some(key) = walk.key() {
             if scan::key_is(key, "content") {
-                opened.content = value;
+                (opened.texts, opened.others) = blocks(&mut walk);
             } else if scan::key_is(key, "isError") {
-                opened.is_error = matches!(value, b"true" | b"\"true\"");
+                opened.is_error = matches!(walk.value(), b"true" | b"\"true\"");
+            } else {
+                walk.value();
             }
         }
         opened
     }
 
-    /// The texts, if every block is a text block.
-    fn plain_texts(&self) -> Option<Vec<String>> {
-        if self.content.starts_with(b"{") {
-            return plain_text(self.content).map(|text| vec![text]); // a block where a list belongs
-        }
-        scan::Items::new(self.content).map(|block| plain_text(&self.content[block])).collect()
+    /// The texts, if there are blocks and every one is a text block.
+    fn plain_texts(&self) -> Option<impl Iterator<Item = String>> {
+        let plain = !self.texts.is_empty() && !self.others;
+        plain.then(|| self.texts.iter().filter_map(|text| serde_json::from_slice(text).ok()))
     }
 }
 
-/// The text of a block that is a text block.
-fn plain_text(block: &[u8]) -> Option<String> {
+/// The texts of the content ahead, and whether it holds anything but text blocks.
+fn blocks<'a>(walk: &mut Walk<'a>) -> (Vec<&'a [u8]>, bool) {
+    let (mut texts, mut others) = (Vec::new(), false);
+    if walk.peek() != Some(b'[') {
+        let one = walk.value();
+        return match block(&mut Walk::new(one)) {
+            Some(text) => (vec![text], false),
+            None => (texts, true),
+        };
+    }
+    walk.enter();
+    while walk.item() {
+        match block(walk) {
+            Some(text) => texts.push(text),
+            None => others = true,
+        }
+    }
+    (texts, others)
+}
+
+/// The text of the block ahead, if it is a text block.
+fn block<'a>(walk: &mut Walk<'a>) -> Option<&'a [u8]> {
+    if walk.peek() != Some(b'{') {
+        walk.value();
+        return None;
+    }
+    walk.enter();
     let (mut is_text, mut text) = (false, None);
-    for member in scan::Members::new(block) {
-        let (key, value) = (&block[member.key], &block[member.value]);
+    while let Some(key) = walk.key() {
+        let value = walk.value();
         if scan::key_is(key, "type") {
             is_text = value == b"\"text\"";
         } else if scan::key_is(key, "text") {
             text = Some(value);
         }
     }
-    text.filter(|text| is_text && text.starts_with(b"\"")).and_then(|text| serde_json::from_slice(text).ok())
+    text.filter(|text| is_text && text.starts_with(b"\""))
 }
 
 /// Joins what isn't empty by newlines.

@@ -252,17 +252,18 @@ pub(crate) fn skip(text: &[u8], at: usize) -> usize {
     }
 }
 
+/// Behind the closing quote: the next quote that no odd number of backslashes precedes.
 fn skip_string(text: &[u8], at: usize) -> usize {
-    let mut at = at + 1;
-    loop {
-        at = plain(text, at);
-        match text.get(at) {
-            Some(b'"') => return at + 1,
-            Some(b'\\') => at += 2,
-            Some(_) => at += 1, // a control in broken text
-            None => return text.len(),
+    let start = at + 1;
+    let mut at = start;
+    while let Some(found) = text.get(at..).and_then(|rest| memchr::memchr(b'"', rest)) {
+        at += found + 1;
+        let escapes = text[start..at - 1].iter().rev().take_while(|byte| **byte == b'\\').count();
+        if escapes % 2 == 0 {
+            return at;
         }
     }
+    text.len()
 }
 
 /// A member of an object: its key between the quotes, and its value.
@@ -335,6 +336,57 @@ impl Iterator for Items<'_> {
         }
         self.at = skip(self.text, at);
         (self.at > at).then_some(at..self.at)
+    }
+}
+
+/// Goes through validated text in place, so that what is nested is met once.
+pub(crate) struct Walk<'a> {
+    text: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Walk<'a> {
+    pub(crate) fn new(text: &'a [u8]) -> Self {
+        Self { text, at: blank(text, 0) }
+    }
+
+    /// The first byte of the value ahead.
+    pub(crate) fn peek(&self) -> Option<u8> {
+        self.text.get(self.at).copied()
+    }
+
+    /// Steps into the array or object ahead.
+    pub(crate) fn enter(&mut self) {
+        self.at += 1;
+    }
+
+    /// Steps to the next element of the array, or out of it.
+    pub(crate) fn item(&mut self) -> bool {
+        self.at = blank(self.text, self.at);
+        if self.peek() == Some(b',') {
+            self.at = blank(self.text, self.at + 1);
+        }
+        let more = !matches!(self.peek(), None | Some(b']' | b'}'));
+        self.at += usize::from(!more);
+        more
+    }
+
+    /// Steps to the value of the object's next member and gives its key, or steps out of the object.
+    pub(crate) fn key(&mut self) -> Option<&'a [u8]> {
+        if !self.item() {
+            return None;
+        }
+        let end = skip_string(self.text, self.at);
+        let key = self.text.get(self.at + 1..end.max(self.at + 2) - 1)?;
+        self.at = blank(self.text, blank(self.text, end) + 1);
+        Some(key)
+    }
+
+    /// Steps over the value ahead and gives its text.
+    pub(crate) fn value(&mut self) -> &'a [u8] {
+        let start = self.at;
+        self.at = skip(self.text, start);
+        self.text.get(start..self.at).unwrap_or_default()
     }
 }
 
@@ -467,6 +519,16 @@ mod tests {
         assert_eq!(members.len(), 2);
         assert_eq!(members[0].1, br#"[1, {"x":"}"}]"#);
         assert!(key_is(&members[1].0, "bc"));
+        let mut walk = Walk::new(text);
+        walk.enter();
+        assert_eq!(walk.key(), Some(&b"a"[..]));
+        walk.enter();
+        assert!(walk.item() && walk.value() == b"1");
+        assert!(walk.item());
+        walk.enter();
+        assert_eq!((walk.key(), walk.value(), walk.key()), (Some(&b"x"[..]), &b"\"}\""[..], None));
+        assert!(!walk.item());
+        assert_eq!((walk.key(), walk.value(), walk.key()), (Some(&b"b\\u0063"[..]), &b"\"],\""[..], None));
         let items: Vec<_> = Items::new(&members[0].1).map(|r| members[0].1[r].to_vec()).collect();
         assert_eq!(items, [b"1".to_vec(), br#"{"x":"}"}"#.to_vec()]);
     }
@@ -515,6 +577,11 @@ mod tests {
             let _ = skip(&text, 0);
             let _ = Members::new(&text).count();
             let _ = Items::new(&text).count();
+            let mut walk = Walk::new(&text);
+            walk.enter();
+            for _ in 0..text.len() {
+                let _ = (walk.key(), walk.value());
+            }
             let _ = repair(&text);
         }
     }

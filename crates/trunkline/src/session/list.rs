@@ -36,8 +36,9 @@ impl Session {
                 Err(error) if error.code() == Some(METHOD_NOT_FOUND) && list.seen == 0 => return Ok(Vec::new()),
                 page => page?,
             };
-            self.take_page(&page, field, read, key, &mut list)?;
-            match page.field("nextCursor") {
+            let (items, next) = parts(&page, field);
+            self.take_items(items, field, read, key, &mut list)?;
+            match next {
                 None => {
                     self.tell_duplicates(method, &list.twice, looped);
                     return Ok(list.items);
@@ -60,15 +61,15 @@ impl Session {
         calls::request(self, method, params, cx).await
     }
 
-    fn take_page<T>(
+    fn take_items<T>(
         &self,
-        page: &RawJson,
+        items: Option<RawJson>,
         field: &'static str,
         read: fn(RawJson) -> Result<T, String>,
         key: fn(&T) -> &str,
         list: &mut Gathered<T>,
     ) -> Result<()> {
-        let Some(items) = page.field(field).filter(RawJson::is_array) else {
+        let Some(items) = items.filter(RawJson::is_array) else {
             let message = format!("The server's answer has no list \"{field}\"");
             return Err(Error::new(ErrorKind::Protocol, message));
         };
@@ -97,4 +98,17 @@ impl Session {
             self.desk.warn(format!("{method} lists \"{name}\" twice; the first is used"));
         }
     }
+}
+
+/// The entries and the next cursor of a page, in one walk.
+fn parts(page: &RawJson, field: &str) -> (Option<RawJson>, Option<RawJson>) {
+    let (mut items, mut next) = (None, None);
+    for (key, value) in page.members() {
+        match key.as_str() {
+            "nextCursor" => next = Some(value),
+            key if key == field => items = Some(value),
+            _ => {}
+        }
+    }
+    (items, next.filter(|next| !next.is_null()))
 }
