@@ -23,6 +23,23 @@ pub(super) enum Phase {
     },
     Ready(Arc<Live>),
     Failed(Failure),
+    Closing(Closing),
+}
+
+/// What is being closed. Who connects meanwhile waits for its end, by the turn; who closes too waits here.
+#[derive(Clone)]
+pub(super) enum Closing {
+    Live(Arc<Live>),
+    Attempt(Opened),
+}
+
+impl Closing {
+    pub(super) async fn ended(&self, label: &str) {
+        match self {
+            Self::Live(live) => live.end(label).await,
+            Self::Attempt(opened) => drop(opened.clone().wait_for(|_| false).await), // until its sender is gone
+        }
+    }
 }
 
 #[derive(Clone)]

@@ -23,7 +23,7 @@ use crate::protocol::{
     ToolResult,
 };
 pub(crate) use crate::session::Identity;
-use attempt::{Attempt, Opened, Phase, lock};
+use attempt::{Attempt, Closing, Opened, Phase, lock};
 use catalogue::Catalogue;
 pub(crate) use deadline::{What, within_context};
 pub(crate) use live::Live;
@@ -34,6 +34,7 @@ pub(crate) type Plan = Arc<dyn Fn() -> Result<Planned> + Send + Sync>;
 
 /// What a plan comes to.
 #[derive(Clone)]
+#[expect(clippy::large_enum_variant, reason = "one is made a connect")]
 pub(crate) enum Planned {
     /// Reach this server.
     Server(ServerSpec),
@@ -107,7 +108,7 @@ impl Managed {
 
     pub(crate) fn state(&self) -> State {
         match &*lock(&self.phase) {
-            Phase::Idle => State::Idle,
+            Phase::Idle | Phase::Closing(_) => State::Idle,
             Phase::Connecting { .. } => State::Starting,
             Phase::Ready(live) => live.over().map_or(State::Ready, |error| State::Failed(self.told(error, live))),
             Phase::Failed(failure) => State::Failed(failure.error.clone()),
@@ -157,16 +158,26 @@ impl Managed {
 
     /// Ends the connection, waits until everything is gone, never fails. The next use connects again.
     pub(crate) async fn disconnect(&self) {
-        let phase = std::mem::replace(&mut *lock(&self.phase), Phase::Idle);
-        match phase {
-            Phase::Ready(live) => live.end(&self.setup.label).await,
-            Phase::Connecting { mut opened, _stop: stop } => {
-                drop(stop);
-                let _ = opened.wait_for(|_| false).await; // until the attempt has let go
-            }
-            Phase::Idle | Phase::Failed(_) => return,
+        let (closing, first) = {
+            let mut phase = lock(&self.phase);
+            let (closing, first) = match std::mem::replace(&mut *phase, Phase::Idle) {
+                Phase::Idle | Phase::Failed(_) => return,
+                Phase::Ready(live) => (Closing::Live(live), true),
+                Phase::Connecting { opened, .. } => (Closing::Attempt(opened), true),
+                Phase::Closing(closing) => (closing, false),
+            };
+            *phase = Phase::Closing(closing.clone());
+            (closing, first)
+        };
+        closing.ended(&self.setup.label).await;
+        let mut phase = lock(&self.phase);
+        if matches!(*phase, Phase::Closing(_)) {
+            *phase = Phase::Idle;
         }
-        self.hub.emit(EventKind::Closed);
+        drop(phase);
+        if first {
+            self.hub.emit(EventKind::Closed);
+        }
     }
 
     /// Makes a call under its deadlines. A call that certainly never left is made once more on a new connection.
@@ -232,7 +243,8 @@ impl Connection for Managed {
     }
 
     async fn list_resource_templates(&self, cx: &CallContext) -> Result<Vec<ResourceTemplate>> {
-        self.call(What("resources/templates/list", None), cx, async |live, cx| live.list_resource_templates(&cx).await).await
+        self.call(What("resources/templates/list", None), cx, async |live, cx| live.list_resource_templates(&cx).await)
+            .await
     }
 
     async fn list_prompts(&self, cx: &CallContext) -> Result<Vec<Prompt>> {

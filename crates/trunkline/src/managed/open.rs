@@ -36,8 +36,8 @@ pub(super) async fn open(
     };
     let (limits, handler) = (setup.limits.clone(), setup.handler.clone());
     let setting = Setting { limits, hub: hub.clone(), handler, redactor: redactor.clone(), turn };
-    let session = Session::start(&recipe, setting)
-        .map_err(|error| describe(setup, None, &redactor, connecting(setup, error)))?;
+    let session =
+        Session::start(&recipe, setting).map_err(|error| describe(setup, None, &redactor, connecting(setup, error)))?;
     let error = tokio::select! {
         outcome = tokio::time::timeout(setup.start_timeout, session.handshake(&setup.identity)) => match outcome {
             Ok(Ok(())) => return Ok(ready(session, redactor, filter)),

@@ -16,12 +16,7 @@ use crate::transport::{Kind, Wire};
 const EAGER: usize = 3;
 
 /// Sends a request and waits for its answer. Dropping the future tells the server once.
-pub(super) async fn request(
-    session: &Session,
-    method: &str,
-    params: Params<'_>,
-    cx: &CallContext,
-) -> Result<RawJson> {
+pub(super) async fn request(session: &Session, method: &str, params: Params<'_>, cx: &CallContext) -> Result<RawJson> {
     if cx.cancellation().is_some_and(Cancellation::is_cancelled) {
         return Err(cancelled(method));
     }

@@ -1,29 +1,23 @@
 //! Where messages arrive: answers go to their waiting calls, requests to the handler, notifications to progress
 //! sinks and events. Runs on the task that reads; never waits, never calls user code that could.
 
-use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use bytes::Bytes;
-use futures_util::FutureExt;
 use tokio::sync::oneshot;
-use tokio::task::AbortHandle;
 
-use crate::connection::{CallContext, EventKind, Handler, Hub, LogMessage, Progress, SharedHandler};
+use super::oddities::Oddities;
+use super::questions::Answering;
+use crate::connection::{CallContext, EventKind, Hub, LogMessage, Progress, SharedHandler};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::RawJson;
-use crate::protocol::jsonrpc::{self, INTERNAL_ERROR, METHOD_NOT_FOUND, Message, Outcome, RpcError, Unreadable};
+use crate::protocol::jsonrpc::{self, Message, Outcome, RpcError, Unreadable};
 use crate::redact::Redactor;
-use crate::transport::{Inbox, Kind, Wire};
-
-/// How many odd lines are kept for diagnostics.
-const KEPT_NOISE: usize = 20;
-/// How many different oddities of one session are told; a server can make them up without end.
-const MOST_WARNINGS: usize = 200;
+use crate::transport::{Inbox, Wire};
 
 /// The handshake isn't done; its failure is told by whoever opens the session.
 const OPENING: u8 = 0;
@@ -44,11 +38,9 @@ pub(crate) struct Desk {
     wire: OnceLock<Weak<Wire>>,
     hub: Arc<Hub>,
     handler: Option<SharedHandler>,
-    redactor: Redactor,
     phase: AtomicU8,
-    oddities: Mutex<Oddities>,
-    /// Answers to the server that are being worked on, by the raw id of its request.
-    answering: Mutex<HashMap<RawJson, AbortHandle>>,
+    oddities: Oddities,
+    pub(super) answering: Answering,
 }
 
 #[derive(Default)]
@@ -73,13 +65,6 @@ impl Hasher for IdHasher {
     }
 }
 
-#[derive(Default)]
-struct Oddities {
-    noise: Vec<String>,
-    noise_count: usize,
-    told: HashSet<String>,
-}
-
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -92,15 +77,18 @@ impl Desk {
             wire: OnceLock::new(),
             hub,
             handler,
-            redactor,
             phase: AtomicU8::new(OPENING),
-            oddities: Mutex::default(),
-            answering: Mutex::default(),
+            oddities: Oddities::new(redactor),
+            answering: Answering::default(),
         }
     }
 
     pub(super) fn attach(&self, wire: &Arc<Wire>) {
         let _ = self.wire.set(Arc::downgrade(wire)); // attached once, by the session
+    }
+
+    pub(super) fn wire(&self) -> Option<Arc<Wire>> {
+        self.wire.get().and_then(Weak::upgrade)
     }
 
     pub(super) fn set_established(&self) {
@@ -139,55 +127,26 @@ impl Desk {
         lock(&self.calls).over.clone()
     }
 
-    /// Tells an oddity once, and only so many.
+    pub(super) fn oddities(&self) -> &Oddities {
+        &self.oddities
+    }
+
+    /// Tells an oddity, once.
     pub(super) fn warn(&self, text: String) {
-        let text = self.redacted(text);
-        tracing::debug!(warning = %text, "the server does something odd");
-        let mut oddities = lock(&self.oddities);
-        let news = oddities.told.len() < MOST_WARNINGS && oddities.told.insert(text.clone());
-        drop(oddities);
-        if news {
-            self.hub.emit(EventKind::Warning(text));
+        if let Some(news) = self.oddities.news(text) {
+            self.hub.emit(EventKind::Warning(news));
         }
     }
 
-    fn redacted(&self, text: String) -> String {
-        match self.redactor.redact(&text) {
-            Cow::Borrowed(_) => text,
-            Cow::Owned(masked) => masked,
-        }
+    fn skip(&self, line: &[u8], warning: &str) {
+        self.oddities.note_noise(line);
+        self.warn(warning.to_owned());
     }
 
     /// Shows a message to whoever follows the wire.
     pub(super) fn trace(&self, direction: &str, line: &[u8]) {
-        let message = |line: &[u8]| self.redacted(String::from_utf8_lossy(line.trim_ascii_end()).into_owned());
-        tracing::trace!(target: "trunkline::wire", direction, message = %message(line));
-    }
-
-    /// What the server's standard output held that was no message, in one sentence.
-    pub(super) fn noise(&self) -> Option<String> {
-        let oddities = lock(&self.oddities);
-        let first = oddities.noise.first()?;
-        let framing = oddities.noise.iter().any(|line| line.to_ascii_lowercase().starts_with("content-length:"));
-        let pretty = oddities.noise.iter().any(|line| matches!(line.trim(), "{" | "["));
-        let advice = match (framing, pretty) {
-            (true, _) => "; it seems to frame messages by Content-Length headers, which MCP doesn't",
-            (_, true) => "; it seems to spread one message over several lines, which MCP doesn't allow",
-            _ => "",
-        };
-        let lines =
-            if oddities.noise_count == 1 { "1 line".to_owned() } else { format!("{} lines", oddities.noise_count) };
-        Some(format!("It wrote {lines} on its standard output that are no messages (first: {first}){advice}"))
-    }
-
-    fn note_noise(&self, line: &[u8], warning: &str) {
-        let mut oddities = lock(&self.oddities);
-        oddities.noise_count += 1;
-        if oddities.noise.len() < KEPT_NOISE {
-            oddities.noise.push(jsonrpc::snippet(line));
-        }
-        drop(oddities);
-        self.warn(warning.to_owned());
+        let shown = |line: &[u8]| self.oddities.redacted(String::from_utf8_lossy(line.trim_ascii_end()).into_owned());
+        tracing::trace!(target: "trunkline::wire", direction, message = %shown(line));
     }
 
     fn settle(&self, id: u64, outcome: Outcome) {
@@ -225,9 +184,9 @@ impl Desk {
     fn unreadable(&self, line: &[u8], why: Unreadable) {
         match why {
             Unreadable::Noise => {
-                self.note_noise(line, "writes text on its standard output that is no message; it was skipped");
+                self.skip(line, "writes text on its standard output that is no message; it was skipped")
             }
-            Unreadable::NotRpc => self.note_noise(line, "sent JSON that is no JSON-RPC message; it was ignored"),
+            Unreadable::NotRpc => self.skip(line, "sent JSON that is no JSON-RPC message; it was ignored"),
             Unreadable::Broken { id, why } => {
                 self.warn(format!("sent a broken message ({why})"));
                 if let Some(waiter) = id.and_then(|id| lock(&self.calls).waiting.remove(&id)) {
@@ -254,9 +213,8 @@ impl Desk {
                 None => self.warn("sent resources/updated without a uri".to_owned()),
             },
             "notifications/cancelled" => {
-                let running = params.get("requestId").and_then(|id| lock(&self.answering).remove(&id));
-                if let Some(answering) = running {
-                    answering.abort();
+                if let Some(id) = params.get("requestId") {
+                    self.answering.take_back(&id);
                 }
             }
             _ => tracing::debug!(method, "an unknown notification"),
@@ -277,43 +235,11 @@ impl Desk {
         }
     }
 
-    /// Answers a request of the server: `ping` at once, the rest by the handler in a task of its own.
-    fn request(self: &Arc<Self>, id: RawJson, method: String, params: Option<RawJson>) {
-        if method == "ping" {
-            return self.reply(jsonrpc::result(&id, &RawJson::empty_object()));
-        }
-        let Some(handler) = self.handler_of_calls().or_else(|| self.handler.clone()) else {
-            let message = format!("This client doesn't answer \"{method}\"");
-            return self.reply(jsonrpc::error(&id, METHOD_NOT_FOUND, &message, None));
-        };
-        let mut answering = lock(&self.answering);
-        let (desk, key) = (Arc::downgrade(self), id.clone());
-        let task = tokio::spawn(async move {
-            let handled = AssertUnwindSafe(handler.handle(&method, params.unwrap_or_else(RawJson::empty_object)));
-            let outcome = handled.catch_unwind().await.unwrap_or_else(|_| Err(handler_panicked(&method)));
-            let Some(desk) = desk.upgrade() else { return };
-            if lock(&desk.answering).remove(&id).is_some() {
-                desk.reply(match outcome {
-                    Ok(result) => jsonrpc::result(&id, &result),
-                    Err(error) => jsonrpc::error(&id, error_code(&error), error.message(), error.data()),
-                });
-            }
-        });
-        answering.insert(key, task.abort_handle());
-    }
-
     /// The handler of the only call that brought one; two could be meant, so neither is guessed.
-    fn handler_of_calls(&self) -> Option<SharedHandler> {
+    pub(super) fn handler_of_calls(&self) -> Option<SharedHandler> {
         let calls = lock(&self.calls);
         let mut handlers = calls.waiting.values().filter_map(|waiter| waiter.cx.handler());
         handlers.next().filter(|_| handlers.next().is_none()).cloned()
-    }
-
-    fn reply(&self, line: Bytes) {
-        self.trace("out", &line);
-        if let Some(wire) = self.wire.get().and_then(Weak::upgrade) {
-            let _ = wire.tell(Kind::Other, line); // a server that is gone needs no answer
-        }
     }
 
     fn take(self: &Arc<Self>, line: &Bytes, message: Result<Message, Unreadable>) {
@@ -348,7 +274,7 @@ impl Inbox for Reception {
     }
 
     fn stderr(&self, line: &str) {
-        self.0.hub.emit(EventKind::Stderr(self.0.redacted(line.to_owned())));
+        self.0.hub.emit(EventKind::Stderr(self.0.oddities.redacted(line.to_owned())));
     }
 
     fn warning(&self, text: String) {
@@ -356,30 +282,25 @@ impl Inbox for Reception {
     }
 
     fn closed(&self, error: Error) {
-        let error = match self.0.noise() {
+        let error = match self.0.oddities.noise() {
             Some(noise) => error.with_context("stdout", noise),
             None => error,
         };
-        let error = error.map_text(|text| self.0.redacted(text.to_owned()));
+        let error = error.map_text(|text| self.0.oddities.redacted(text.to_owned()));
         let waiting = {
             let mut calls = lock(&self.0.calls);
             calls.over.get_or_insert_with(|| error.clone());
             std::mem::take(&mut calls.waiting)
         };
         if self.0.phase.load(Ordering::SeqCst) == ESTABLISHED {
-            self.0.hub.emit(EventKind::Failed(error.clone()));
+            let dropped = self.0.wire().is_none(); // by whoever used it: nothing failed
+            self.0.hub.emit(if dropped { EventKind::Closed } else { EventKind::Failed(error.clone()) });
         }
         for waiter in waiting.into_values() {
             let _ = waiter.answer.send(Err(error.clone().with_may_have_run(true))); // given up in this very moment
         }
-        for (_, answering) in lock(&self.0.answering).drain() {
-            answering.abort();
-        }
+        self.0.answering.take_all_back();
     }
-}
-
-fn handler_panicked(method: &str) -> Error {
-    Error::new(ErrorKind::Protocol, format!("This client failed to answer \"{method}\""))
 }
 
 fn broken_answer(why: &str) -> Error {
@@ -390,11 +311,4 @@ fn server_error(error: RpcError) -> Error {
     const RESOURCE_NOT_FOUND: i64 = -32002;
     let RpcError { code, message, data } = error;
     Error::protocol(code, message, data).with_kind_if(code == RESOURCE_NOT_FOUND, ErrorKind::NotFound)
-}
-
-fn error_code(error: &Error) -> i64 {
-    match error.kind() {
-        ErrorKind::Unsupported => METHOD_NOT_FOUND,
-        _ => error.code().unwrap_or(INTERNAL_ERROR),
-    }
 }

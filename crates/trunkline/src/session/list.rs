@@ -33,7 +33,10 @@ impl Session {
         let mut looped = false;
         for _ in 0..self.limits.max_pages {
             let page = match self.page(method, cursor.take(), cx).await {
-                Err(error) if error.code() == Some(METHOD_NOT_FOUND) && list.seen == 0 => return Ok(Vec::new()),
+                Err(error) if error.code() == Some(METHOD_NOT_FOUND) && cursors.is_empty() => {
+                    self.desk.warn(format!("doesn't know {method}: {}", error.message()));
+                    return Ok(Vec::new());
+                }
                 page => page?,
             };
             let (items, next) = parts(&page, field);

@@ -4,7 +4,9 @@
 mod calls;
 mod desk;
 mod list;
+mod oddities;
 mod open;
+mod questions;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -71,7 +73,7 @@ impl Session {
 
     /// What the server wrote on its standard output that was no message, if anything.
     pub(crate) fn noise(&self) -> Option<String> {
-        self.desk.noise()
+        self.desk.oddities().noise()
     }
 
     /// What the server said of itself in the handshake.
@@ -87,7 +89,7 @@ impl Session {
 impl Connection for Session {
     async fn list_tools(&self, cx: &CallContext) -> Result<Vec<ToolDefinition>> {
         let info = self.server_info();
-        if !info.offers("tools") && info.capabilities().members().next().is_some() {
+        if !info.offers("tools") && info.capabilities().members().any(|(_, value)| !value.is_null()) {
             return Ok(Vec::new());
         }
         let tools = self.list("tools/list", "tools", ToolDefinition::read, |tool| tool.name(), cx).await?;

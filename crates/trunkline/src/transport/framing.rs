@@ -109,15 +109,15 @@ pub(crate) struct Outbox {
 
 struct OutState {
     unsent: BytesMut,
-    /// The flusher holds bytes that were not written yet.
-    busy: bool,
+    /// How many bytes the flusher has taken and not yet written.
+    writing: usize,
     open: bool,
     at_once: Option<Arc<dyn TryWrite>>,
 }
 
 impl Outbox {
     pub(crate) fn new(max_unsent: usize, at_once: Option<Arc<dyn TryWrite>>) -> Arc<Self> {
-        let state = OutState { unsent: BytesMut::new(), busy: false, open: true, at_once };
+        let state = OutState { unsent: BytesMut::new(), writing: 0, open: true, at_once };
         Arc::new(Self { state: Mutex::new(state), wake: Notify::new(), max_unsent })
     }
 
@@ -125,22 +125,30 @@ impl Outbox {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Takes a message, whatever its size where nothing waits; else what waits has a bound.
     pub(crate) fn send(&self, line: &[u8], eager: bool) -> Result<()> {
         let mut state = self.state();
         if !state.open {
             return Err(super::gone());
         }
         let mut rest = line;
-        if eager && !state.busy && state.unsent.is_empty() {
-            if let Some(Ok(written)) = state.at_once.as_ref().map(|pipe| pipe.try_write(line)) {
-                rest = &line[written..];
+        let waiting = state.writing + state.unsent.len();
+        if eager && waiting == 0 {
+            match state.at_once.as_ref().map(|pipe| pipe.try_write(line)) {
+                Some(Ok(written)) => rest = &line[written..],
+                Some(Err(error)) if !matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
+                    self.shut(state);
+                    return Err(super::gone());
+                }
+                _ => {}
             }
             if rest.is_empty() {
                 return Ok(());
             }
         }
-        if rest.len() == line.len() && state.unsent.len() + rest.len() > self.max_unsent {
-            return Err(self.too_much(state.unsent.len(), line.len()));
+        if waiting > 0 && waiting + rest.len() > self.max_unsent {
+            let text = format!("The server doesn't read: {waiting} bytes wait to be sent to it already");
+            return Err(Error::new(ErrorKind::Limit, text).with_hint("Raise Limits::max_unsent if so much is right"));
         }
         state.unsent.extend_from_slice(rest);
         drop(state);
@@ -148,18 +156,12 @@ impl Outbox {
         Ok(())
     }
 
-    fn too_much(&self, waiting: usize, message: usize) -> Error {
-        let max = self.max_unsent;
-        let text = match waiting {
-            0 => format!("The message has {message} bytes, more than the {max} that may wait to be sent"),
-            _ => format!("The server doesn't read: {waiting} bytes wait to be sent to it, and {message} more would be over {max}"),
-        };
-        Error::new(ErrorKind::Limit, text).with_hint("Raise Limits::max_unsent if so much is right")
-    }
-
     /// Takes no more; the flusher ends when everything is written.
     pub(crate) fn close(&self) {
-        let mut state = self.state();
+        self.shut(self.state());
+    }
+
+    fn shut(&self, mut state: MutexGuard<'_, OutState>) {
         state.open = false;
         state.at_once = None;
         drop(state);
@@ -172,8 +174,8 @@ impl Outbox {
         loop {
             let chunk = {
                 let mut state = self.state();
-                state.busy = !state.unsent.is_empty();
-                if !state.busy && !state.open {
+                state.writing = state.unsent.len();
+                if state.writing == 0 && !state.open {
                     return;
                 }
                 state.unsent.split()
@@ -185,7 +187,7 @@ impl Outbox {
             let written = stream.write_all(&chunk).await;
             if written.is_err() || stream.flush().await.is_err() {
                 let mut state = self.state();
-                (state.open, state.busy, state.at_once) = (false, false, None);
+                (state.open, state.writing, state.at_once) = (false, 0, None);
                 state.unsent.clear();
                 return;
             }

@@ -49,10 +49,13 @@ pub(crate) enum Recipe {
     Memory(Arc<dyn Peer>),
 }
 
+/// Takes the wire of a session that was accepted.
+pub(crate) type Attach = Box<dyn FnOnce(Wire) + Send>;
+
 /// The other side of a memory transport.
 pub(crate) trait Peer: Send + Sync {
     /// A new session's inbox, and who takes the wire to its client.
-    fn accept(&self) -> (Arc<dyn Inbox>, Box<dyn FnOnce(Wire) + Send>);
+    fn accept(&self) -> (Arc<dyn Inbox>, Attach);
 }
 
 /// A command to start, everything resolved.

@@ -140,8 +140,9 @@ impl Supervisor {
             tokio::join!(finished(reader, deadline), finished(drain, deadline));
         }
         let error = match self.process.status() {
-            Some(status) => Error::new(ErrorKind::Closed, format!("The server exited ({status})"))
-                .with_context("exit", status),
+            Some(status) => {
+                Error::new(ErrorKind::Closed, format!("The server exited ({status})")).with_context("exit", status)
+            }
             None => Error::new(ErrorKind::Closed, format!("The server closed its {closed} but keeps running")),
         };
         self.with_stderr(error)

@@ -1,0 +1,99 @@
+//! A server that goes away by itself: everybody who waits hears it at once, and why.
+
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use trunkline::{Error, ErrorKind, State};
+use trunkline_tests::*;
+
+use crate::rig::{Rig, assert_took, ms, rig};
+
+const LONG: Duration = Duration::from_secs(600);
+
+fn crashing(end: impl IntoIterator<Item = Action>) -> Rig {
+    let script =
+        Script::new().on(call("echo").nth(5), end).on(call("echo").first(4), []).on(call("echo"), [text("alive")]);
+    Rig::with(|_| script, |builder| builder.timeout(LONG).max_timeout(LONG))
+}
+
+async fn five_calls(rig: &Rig) -> Vec<Error> {
+    let calls = (0..5).map(|_| rig.call("echo"));
+    join_all(calls).await.into_iter().map(Result::unwrap_err).collect()
+}
+
+/// Waiting calls fail when the process ends, not when their long timeout does.
+#[tokio::test]
+async fn every_waiting_call_fails_at_once_with_the_reason() {
+    let held_open = || spawn_sharing(Script::new().ignore_eof());
+    for (end, exit) in [
+        (vec![stderr("boom\n"), exit(139)], "exit status 139"),
+        (vec![stderr("boom"), die("SEGV")], "signal 11 (SIGSEGV)"),
+        (vec![stderr("boom\n"), die("KILL")], "signal 9 (SIGKILL)"),
+        (vec![held_open(), stderr("boom\n"), exit(3)], "exit status 3"),
+    ] {
+        let rig = crashing(end);
+        rig.client.connect().await.unwrap();
+        let begun = Instant::now();
+        for error in five_calls(&rig).await {
+            assert_eq!((error.kind(), error.get("exit")), (ErrorKind::Closed, Some(exit)), "{error:?}");
+            assert!(error.message().contains(exit) && error.get("stderr").unwrap().contains("boom"), "{error:?}");
+            assert!(error.may_have_run() && !error.is_retryable());
+            assert_eq!(error.get("server"), Some("fake"));
+        }
+        assert_took(begun, ms(0));
+        let State::Failed(error) = rig.client.state() else { panic!("{:?}", rig.client.state()) };
+        assert_eq!(error.get("exit"), Some(exit));
+    }
+}
+
+/// The streams tell too: one that is closed ends the session, though the process lives on. Its end comes after.
+#[tokio::test]
+async fn a_closed_stream_fails_the_waiting_calls() {
+    let rig = crashing([stderr("bye\n"), close_stdout()]);
+    rig.client.connect().await.unwrap();
+    let begun = Instant::now();
+    for error in five_calls(&rig).await {
+        assert_eq!(error.kind(), ErrorKind::Closed);
+        assert_eq!(error.message(), "The server closed its output but keeps running");
+    }
+    assert_took(begun, ms(0));
+}
+
+/// The last line before the end counts, also without a line feed and from a server that never read a byte.
+#[tokio::test]
+async fn a_death_before_the_handshake_is_told_at_once_with_all_there_is() {
+    for (script, exit) in [
+        (Script::new().on("@start", [stderr("E1\nE2\nmissing API key"), exit(3)]), "exit status 3"),
+        (Script::new().reads(0).on("@start", [stderr("E1\nmissing API key\n"), exit(127)]), "exit status 127"),
+        (Script::new().on("initialize", [stderr("E1\nmissing API key\n"), die("ABRT")]), "signal 6 (SIGABRT)"),
+    ] {
+        let rig = rig(script);
+        let begun = Instant::now();
+        let error = rig.client.connect().await.unwrap_err();
+        assert_took(begun, ms(0));
+        assert_eq!((error.kind(), error.get("exit")), (ErrorKind::Unreachable, Some(exit)), "{error:?}");
+        assert_eq!(error.get("phase"), Some("initialize"));
+        assert!(error.message().starts_with("Could not connect to server \"fake\": the server exited"), "{error}");
+        assert!(error.get("stderr").unwrap().starts_with("E1\n"), "{error:?}");
+        assert!(error.get("stderr").unwrap().ends_with("missing API key"), "{error:?}");
+        assert!(error.get("command").unwrap().ends_with(".json"));
+        assert!(error.hint().is_some() && !error.may_have_run());
+    }
+}
+
+/// A request that the server could no longer read is told apart from one that it may have done.
+#[tokio::test]
+async fn a_call_that_cannot_leave_is_made_on_a_new_connection() {
+    let rig = Rig::with(
+        |dir| {
+            let gone = [mark(dir.join("going"), "x"), exit(0)];
+            Script::new().on(on_method("notifications/initialized").start(1), gone).on(call("echo"), [text("$START")])
+        },
+        |builder| builder,
+    );
+    rig.client.connect().await.unwrap();
+    let pid = rig.pid();
+    offload(move || wait_gone(pid)).await;
+    assert_eq!(rig.call("echo").await.unwrap(), "2");
+    assert_eq!((rig.starts(), rig.sent("tools/call")), (2, 1));
+}

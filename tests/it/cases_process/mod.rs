@@ -1,0 +1,9 @@
+//! The life of a server's process, from its start to the last member of its group.
+
+mod child;
+mod close;
+mod crash;
+mod orphans;
+mod reconnect;
+mod shutdown;
+mod start;

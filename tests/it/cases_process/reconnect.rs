@@ -1,0 +1,141 @@
+//! Connecting again: once for each use that needs it, never beside a process that still runs.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use trunkline::ErrorKind;
+use trunkline_tests::*;
+
+use crate::rig::{Rig, ms, rig};
+
+/// A fake of which there can be only one at a time: a second one exits with 9.
+fn exclusive(dir: &TempDir) -> Script {
+    Script::new().lock(dir.join("lock")).tools([tool("echo"), tool("quit")]).on(call("echo"), [text("$START")])
+}
+
+fn assert_never_overlapped(rig: &Rig) {
+    let notes = rig.log.notes();
+    assert!(!notes.iter().any(|note| note.starts_with("lock taken")), "{notes:?}");
+}
+
+#[tokio::test]
+async fn callers_at_the_same_time_share_one_handshake() {
+    for round in 1..=2 {
+        let slow = Script::new().on("initialize", [sleep(100), default_answer()]);
+        let rig = rig(slow);
+        for _ in 0..round {
+            let lists = join_all((0..8).map(|_| rig.client.list_tools())).await;
+            assert!(lists.into_iter().all(|list| list.unwrap().len() == 1));
+        }
+        assert_eq!((rig.starts(), rig.sent("initialize")), (1, 1));
+    }
+}
+
+/// A caller who gives up doesn't take the connection from the others.
+#[tokio::test]
+async fn the_attempt_outlives_whoever_began_it() {
+    let rig = Rig::with(
+        |dir| Script::new().on("initialize", [wait_file(dir.join("go")), default_answer()]),
+        |builder| builder,
+    );
+    let first = tokio::spawn({
+        let client = rig.client.clone();
+        async move { client.connect().await }
+    });
+    rig.wait_sent("initialize", 1).await;
+    first.abort();
+    rig.dir.write("go", "");
+    rig.client.connect().await.unwrap();
+    assert_eq!(rig.starts(), 1);
+}
+
+#[tokio::test]
+async fn the_next_use_after_a_crash_connects_again_and_only_once() {
+    let rig = Rig::with(|dir| exclusive(dir).on(call("quit"), [exit(1)]), |builder| builder);
+    for round in 1..=3 {
+        let calls = join_all((0..4).map(|_| rig.call("echo"))).await;
+        assert!(calls.into_iter().all(|text| text.unwrap() == round.to_string()));
+        assert_eq!(rig.call("quit").await.unwrap_err().kind(), ErrorKind::Closed);
+    }
+    assert_eq!(rig.starts(), 3);
+    assert_never_overlapped(&rig);
+}
+
+/// A process that lives on after its connection broke has to be gone before the next one starts.
+#[tokio::test]
+async fn a_new_process_waits_for_the_old_one_s_end() {
+    let rig = Rig::with(
+        |dir| exclusive(dir).ignore_eof().on(call("quit"), [close_stdout()]).on("@term", [sleep(200), exit(0)]),
+        |builder| builder,
+    );
+    assert_eq!(rig.call("quit").await.unwrap_err().kind(), ErrorKind::Closed);
+    assert!(alive(rig.pid()));
+    assert_eq!(rig.call("echo").await.unwrap(), "2");
+    // the same after closing it, from whoever comes first
+    let (closed, called) = tokio::join!(rig.client.disconnect(), rig.call("echo"));
+    let () = closed;
+    assert!(called.is_ok_and(|start| start == "3"));
+    assert_never_overlapped(&rig);
+}
+
+#[tokio::test]
+async fn retries_after_a_failed_handshake_never_overlap() {
+    let rig = Rig::with(
+        |dir| {
+            let refusing = Script::new().lock(dir.join("lock")).on("initialize", [respond_error(-32602, "no")]);
+            refusing.ignore_eof().on("@term", [sleep(200), exit(0)])
+        },
+        |builder| builder,
+    );
+    for _ in 0..3 {
+        assert_eq!(rig.client.connect().await.unwrap_err().code(), Some(-32602));
+    }
+    let both = join_all([rig.client.connect(), rig.client.connect()]).await;
+    assert!(both.into_iter().all(|outcome| outcome.unwrap_err().code() == Some(-32602)));
+    assert_eq!(rig.starts(), 4);
+    assert_never_overlapped(&rig);
+}
+
+/// A server that can't be started is tried once for each use, and works as soon as it can be.
+#[tokio::test]
+async fn a_server_that_recovers_is_used() {
+    let rig = rig(Script::new().on(on_method("@start").first_starts(3), [exit(1)]).on(call("echo"), [text("$START")]));
+    for _ in 0..3 {
+        assert_eq!(rig.call("echo").await.unwrap_err().kind(), ErrorKind::Unreachable);
+    }
+    assert_eq!(rig.call("echo").await.unwrap(), "4");
+}
+
+/// Slow isn't dead: what a timeout says of one call says nothing of the server.
+#[tokio::test]
+async fn a_timeout_does_not_end_the_server() {
+    let rig = rig(Script::new().on(call("echo").nth(1), []).on(call("echo"), [text("$START")]));
+    let error = rig.client.call("echo", ()).timeout(ms(200)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Deadline);
+    assert_eq!(rig.call("echo").await.unwrap(), "1");
+    assert_eq!(rig.starts(), 1);
+}
+
+/// A connection belongs to the runtime it was made in. Used from another one after that is gone, it is made anew,
+/// and a call that waits for it doesn't wait for ever.
+#[test]
+fn a_client_survives_its_runtime() {
+    let runtime = || tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let rig = Rig::with(exclusive, |builder| builder);
+    for start in ["1", "2"] {
+        let runtime = runtime();
+        assert_eq!(runtime.block_on(rig.call("echo")).unwrap(), start);
+    }
+    let starting = Rig::with(|_| Script::new().on(on_method("initialize").start(1), []), |builder| builder);
+    let first = runtime();
+    let late = first.block_on(async { tokio::time::timeout(ms(100), starting.client.connect()).await });
+    assert!(late.is_err());
+    drop(first);
+    let second = runtime();
+    second
+        .block_on(async { tokio::time::timeout(Duration::from_secs(20), starting.client.connect()).await })
+        .unwrap()
+        .unwrap();
+    second.block_on(starting.client.disconnect());
+    assert_never_overlapped(&rig);
+}

@@ -1,0 +1,43 @@
+//! The program `holder`: a parent for tests to kill. It connects to a server with the library, says `ready`, and once
+//! its input ends, does what its first argument says; the rest is the server's command.
+
+use std::io::{Read as _, Write as _};
+use std::time::Duration;
+
+use trunkline::{Client, Limits};
+
+fn main() {
+    let mut args = std::env::args().skip(1);
+    let (Some(then), Some(command)) = (args.next(), args.next()) else { panic!("usage: holder THEN COMMAND [ARG]...") };
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
+    let limits = Limits {
+        exit_grace: Duration::from_millis(300),
+        term_grace: Duration::from_millis(300),
+        max_message: 8 << 20,
+        ..Limits::default()
+    };
+    let client = Client::stdio(command, args).limits(limits).build().expect("a client");
+    runtime.block_on(client.connect()).expect("a server");
+    say("ready");
+    let _ = std::io::stdin().read_to_end(&mut Vec::new());
+    match then.as_str() {
+        "wait" => {}
+        "return" => return,
+        "panic" => panic!("as asked"),
+        "exit" => std::process::exit(3),
+        "abort" => std::process::abort(),
+        "drop-runtime" => drop(runtime),
+        tool => {
+            let outcome = runtime.block_on(async { client.call(tool, ()).await });
+            say(&outcome.map_or_else(|error| error.kind().to_string(), |result| result.text()));
+        }
+    }
+    loop {
+        std::thread::park();
+    }
+}
+
+fn say(line: &str) {
+    writeln!(std::io::stdout(), "{line}").expect("standard output is open");
+}
