@@ -205,8 +205,8 @@ fn named(raw: &RawJson, field: &str) -> Result<String, String> {
     match raw.field(field) {
         None => Err(format!("has no {field}")),
         Some(name) => match name.as_text() {
-            None => Err(format!("its {field} is no text")),
-            Some(name) if name.trim().is_empty() => Err(format!("its {field} is empty")),
+            None => Err(format!("has a {field} that is no text")),
+            Some(name) if name.trim().is_empty() => Err(format!("has an empty {field}")),
             Some(name) => Ok(name),
         },
     }
@@ -496,8 +496,8 @@ mod tests {
         assert_eq!(tool.input_schema().to_string(), r#"{"properties":{},"type":"object"}"#);
         for (text, why) in [
             (r#"{"inputSchema":{}}"#, "has no name"),
-            (r#"{"name":7}"#, "its name is no text"),
-            (r#"{"name":" "}"#, "its name is empty"),
+            (r#"{"name":7}"#, "has a name that is no text"),
+            (r#"{"name":" "}"#, "has an empty name"),
             ("3", "is no object"),
         ] {
             assert_eq!(ToolDefinition::read(raw(text)).unwrap_err(), why);

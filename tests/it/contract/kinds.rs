@@ -1,0 +1,108 @@
+//! The kinds of connections. Each is a client of the server in `trunkline_tests::contract`.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use trunkline::{Client, ClientBuilder, Filtered, MultiServer, ToolFilter};
+use trunkline_tests::TempDir;
+use trunkline_tests::contract::server;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_contract-server");
+
+/// A kind of connection, connected or not.
+pub(super) struct Kind {
+    pub(super) client: Client,
+    /// What stands before each tool's and prompt's name.
+    pub(super) prefix: &'static str,
+    /// Whether requests go over the protocol, so that errors come back as codes and logs as events.
+    pub(super) over_the_wire: bool,
+    /// Whether ending the connection ends the calls that run on it.
+    pub(super) ends_calls: bool,
+    dir: TempDir,
+}
+
+impl Kind {
+    fn new(client: ClientBuilder) -> Self {
+        let client = client.build().unwrap();
+        Self { client, prefix: "", over_the_wire: true, ends_calls: true, dir: TempDir::new() }
+    }
+
+    fn prefixed(self) -> Self {
+        Self { prefix: "srv_", ..self }
+    }
+
+    fn in_this_process(self) -> Self {
+        Self { over_the_wire: false, ends_calls: false, ..self }
+    }
+
+    /// The name that a tool or prompt has here.
+    pub(super) fn name(&self, name: &str) -> String {
+        format!("{}{name}", self.prefix)
+    }
+
+    /// The arguments of `hang`, and what it will note in which file.
+    pub(super) fn hanging(&self) -> (Value, Notes) {
+        let notes = self.dir.join("notes").to_str().unwrap().to_owned();
+        (json!({"notes": notes}), Notes(notes))
+    }
+}
+
+/// The notes of a tool on its call.
+#[derive(Clone)]
+pub(super) struct Notes(String);
+
+impl Notes {
+    /// Waits until the tool has noted this.
+    pub(super) async fn wait(&self, word: &'static str) {
+        let path = format!("{}.{word}", self.0);
+        let seen = move || Path::new(&path).exists().then_some(());
+        trunkline_tests::offload(move || trunkline_tests::eventually(word, seen)).await;
+    }
+
+    /// Whether it has noted this.
+    pub(super) fn has(&self, word: &str) -> bool {
+        Path::new(&format!("{}.{word}", self.0)).exists()
+    }
+}
+
+fn program() -> ClientBuilder {
+    Client::stdio(PROGRAM, [""; 0]).label("srv")
+}
+
+fn united(client: ClientBuilder) -> MultiServer {
+    let mut multi = MultiServer::new();
+    multi.add(client.build().unwrap()).unwrap();
+    multi
+}
+
+pub(super) fn direct() -> Kind {
+    Kind::new(Client::from_connection(server())).in_this_process()
+}
+
+pub(super) fn memory() -> Kind {
+    Kind::new(Client::in_memory(server()))
+}
+
+pub(super) fn stdio() -> Kind {
+    Kind::new(program())
+}
+
+/// All tools but one that isn't there.
+pub(super) fn filtered() -> Kind {
+    let filter = ToolFilter::new(["*"], ["hidden"]).unwrap();
+    Kind::new(Client::from_connection(Filtered::new(program().build().unwrap().connection(), filter)))
+}
+
+pub(super) fn multi() -> Kind {
+    Kind::new(Client::from_connection(united(program()))).prefixed()
+}
+
+pub(super) fn multi_direct() -> Kind {
+    let client = Client::from_connection(server()).label("srv");
+    Kind::new(Client::from_connection(united(client))).prefixed().in_this_process()
+}
+
+/// A client of a server that is itself a client of the server: what a gateway is.
+pub(super) fn relayed() -> Kind {
+    Kind::new(Client::in_memory(united(program()))).prefixed()
+}
