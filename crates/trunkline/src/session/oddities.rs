@@ -1,0 +1,78 @@
+//! What a server does oddly and is put up with: told once each, and kept for the errors that it may explain. Takes
+//! the server's secrets out of what is shown of it.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::protocol::jsonrpc;
+use crate::redact::Redactor;
+
+/// How many odd lines are kept for diagnostics.
+const KEPT_NOISE: usize = 20;
+/// How many different oddities of one session are told; a server can make them up without end.
+const MOST_TOLD: usize = 200;
+
+/// The oddities of one session.
+pub(super) struct Oddities {
+    redactor: Redactor,
+    seen: Mutex<Seen>,
+}
+
+#[derive(Default)]
+struct Seen {
+    noise: Vec<String>,
+    noise_count: usize,
+    told: HashSet<String>,
+}
+
+impl Oddities {
+    pub(super) fn new(redactor: Redactor) -> Self {
+        Self { redactor, seen: Mutex::default() }
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The oddity as it may be shown, where it is new.
+    pub(super) fn news(&self, text: String) -> Option<String> {
+        let text = self.redacted(text);
+        tracing::debug!(warning = %text, "the server does something odd");
+        let mut seen = self.seen();
+        let new = seen.told.len() < MOST_TOLD && seen.told.insert(text.clone());
+        new.then_some(text)
+    }
+
+    /// The text without the server's secrets.
+    pub(super) fn redacted(&self, text: String) -> String {
+        match self.redactor.redact(&text) {
+            Cow::Borrowed(_) => text,
+            Cow::Owned(masked) => masked,
+        }
+    }
+
+    /// Counts a line of the standard output that is no message.
+    pub(super) fn note_noise(&self, line: &[u8]) {
+        let mut seen = self.seen();
+        seen.noise_count += 1;
+        if seen.noise.len() < KEPT_NOISE {
+            seen.noise.push(jsonrpc::snippet(line));
+        }
+    }
+
+    /// What the standard output held that was no message, in one sentence.
+    pub(super) fn noise(&self) -> Option<String> {
+        let seen = self.seen();
+        let first = seen.noise.first()?;
+        let framing = seen.noise.iter().any(|line| line.to_ascii_lowercase().starts_with("content-length:"));
+        let pretty = seen.noise.iter().any(|line| matches!(line.trim(), "{" | "["));
+        let advice = match (framing, pretty) {
+            (true, _) => "; it seems to frame messages by Content-Length headers, which MCP doesn't",
+            (_, true) => "; it seems to spread one message over several lines, which MCP doesn't allow",
+            _ => "",
+        };
+        let lines = if seen.noise_count == 1 { "1 line".to_owned() } else { format!("{} lines", seen.noise_count) };
+        Some(format!("It wrote {lines} on its standard output that are no messages (first: {first}){advice}"))
+    }
+}

@@ -1,0 +1,84 @@
+//! What the server asks: every request gets one answer, by a handler in a task of its own or a refusal, unless the
+//! server takes it back.
+
+use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use futures_util::FutureExt;
+use tokio::task::AbortHandle;
+
+use super::desk::Desk;
+use crate::connection::Handler;
+use crate::error::{Error, ErrorKind};
+use crate::protocol::RawJson;
+use crate::protocol::jsonrpc::{self, INTERNAL_ERROR, METHOD_NOT_FOUND};
+use crate::transport::Kind;
+
+/// Answers that are being worked on, by the raw id of the server's request.
+#[derive(Default)]
+pub(super) struct Answering(Mutex<HashMap<RawJson, AbortHandle>>);
+
+impl Answering {
+    fn running(&self) -> MutexGuard<'_, HashMap<RawJson, AbortHandle>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The server no longer wants the answer to this request.
+    pub(super) fn take_back(&self, id: &RawJson) {
+        if let Some(answer) = self.running().remove(id) {
+            answer.abort();
+        }
+    }
+
+    /// The server no longer wants any answer.
+    pub(super) fn take_all_back(&self) {
+        self.running().drain().for_each(|(_, answer)| answer.abort());
+    }
+}
+
+impl Desk {
+    /// Answers a request of the server: `ping` at once, the rest by the handler in a task of its own.
+    pub(super) fn request(self: &Arc<Self>, id: RawJson, method: String, params: Option<RawJson>) {
+        if method == "ping" {
+            return self.reply(jsonrpc::result(&id, &RawJson::empty_object()));
+        }
+        let Some(handler) = self.handler_of_calls().or_else(|| self.handler().cloned()) else {
+            let message = format!("This client doesn't answer \"{method}\"");
+            return self.reply(jsonrpc::error(&id, METHOD_NOT_FOUND, &message, None));
+        };
+        let mut running = self.answering.running();
+        let (desk, key) = (Arc::downgrade(self), id.clone());
+        let task = tokio::spawn(async move {
+            let handled = AssertUnwindSafe(handler.handle(&method, params.unwrap_or_else(RawJson::empty_object)));
+            let outcome = handled.catch_unwind().await.unwrap_or_else(|_| Err(handler_panicked(&method)));
+            let Some(desk) = desk.upgrade() else { return };
+            if desk.answering.running().remove(&id).is_some() {
+                desk.reply(match outcome {
+                    Ok(result) => jsonrpc::result(&id, &result),
+                    Err(error) => jsonrpc::error(&id, error_code(&error), error.message(), error.data()),
+                });
+            }
+        });
+        running.insert(key, task.abort_handle());
+    }
+
+    fn reply(&self, line: Bytes) {
+        self.trace("out", &line);
+        if let Some(wire) = self.wire() {
+            let _ = wire.tell(Kind::Other, line); // a server that is gone needs no answer
+        }
+    }
+}
+
+fn handler_panicked(method: &str) -> Error {
+    Error::new(ErrorKind::Protocol, format!("This client failed to answer \"{method}\""))
+}
+
+fn error_code(error: &Error) -> i64 {
+    match error.kind() {
+        ErrorKind::Unsupported => METHOD_NOT_FOUND,
+        _ => error.code().unwrap_or(INTERNAL_ERROR),
+    }
+}
