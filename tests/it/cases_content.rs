@@ -95,10 +95,9 @@ async fn content_that_is_no_list_is_read_as_its_one_block() {
 #[tokio::test]
 async fn structured_content_alone_is_the_result_whatever_its_type() {
     for structured in [json!({"status": "available", "n": 1}), json!([1, 2]), json!("x"), json!(7), json!(false)] {
-        for answer in [
-            json!({"content": [], "structuredContent": structured}),
-            json!({"structuredContent": structured}),
-        ] {
+        for answer in
+            [json!({"content": [], "structuredContent": structured}), json!({"structuredContent": structured})]
+        {
             let result = answering(answer).client.call("echo", ()).await.unwrap();
             assert_eq!(result.structured().unwrap().to_value(), structured);
             assert_eq!(result.text(), structured.to_string());
@@ -119,7 +118,10 @@ async fn an_error_result_keeps_its_text_and_its_structured_content() {
         .tools([listed])
         .on(call("echo").nth(1), [respond(denied)])
         .on(call("echo").nth(2), [respond(json!({"isError": true}))])
-        .on(call("echo"), [respond(json!({"content": [{"type": "text", "text": "t"}], "structuredContent": {"data": "x"}}))]));
+        .on(
+            call("echo"),
+            [respond(json!({"content": [{"type": "text", "text": "t"}], "structuredContent": {"data": "x"}}))],
+        ));
     let tools = rig.client.list_tools().await.unwrap();
     let error = tools[0].invoke(()).await.unwrap_err();
     assert_eq!((error.kind(), error.message()), (ErrorKind::Tool, "denied"));
@@ -128,7 +130,10 @@ async fn an_error_result_keeps_its_text_and_its_structured_content() {
     let silent = tools[0].invoke(()).await.unwrap_err();
     assert_eq!(silent.message(), "Tool \"echo\" reported an error without saying which");
     let delivered = rig.client.call("echo", ()).await.unwrap();
-    assert_eq!((delivered.text().as_str(), delivered.structured().unwrap().to_string()), ("t", r#"{"data":"x"}"#.into()));
+    assert_eq!(
+        (delivered.text().as_str(), delivered.structured().unwrap().to_string()),
+        ("t", r#"{"data":"x"}"#.into())
+    );
 }
 
 #[tokio::test]
@@ -208,7 +213,8 @@ async fn prompt_messages_keep_every_block_of_every_shape() {
         {"role": 7, "content": null},
         {"content": {"type": "text", "text": "roleless"}},
     ]);
-    let script = Script::new().prompts([prompt("p")]).on("prompts/get", [respond(json!({"messages": messages, "x": 1}))]);
+    let script =
+        Script::new().prompts([prompt("p")]).on("prompts/get", [respond(json!({"messages": messages, "x": 1}))]);
     let prompt = rig(script).client.get_prompt_messages("p", ()).await.unwrap();
     assert_eq!(prompt.raw().to_value(), json!({"messages": messages, "x": 1}));
     let read = prompt.messages();

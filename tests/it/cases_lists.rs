@@ -159,23 +159,38 @@ async fn null_is_as_good_as_absent_everywhere() {
         "isError": null, "structuredContent": null, "_meta": null
     });
     let rig = rig(everything()
-        .on("initialize", [respond(json!({
-            "protocolVersion": "2025-06-18", "instructions": null, "_meta": null,
-            "capabilities": {"tools": {"listChanged": null}, "resources": {}, "prompts": {}, "logging": null},
-            "serverInfo": {"name": "fake", "version": null, "title": null}
-        }))])
+        .on(
+            "initialize",
+            [respond(json!({
+                "protocolVersion": "2025-06-18", "instructions": null, "_meta": null,
+                "capabilities": {"tools": {"listChanged": null}, "resources": {}, "prompts": {}, "logging": null},
+                "serverInfo": {"name": "fake", "version": null, "title": null}
+            }))],
+        )
         .on("tools/list", [respond(page("tools", absent))])
-        .on("resources/list", [respond(page("resources", json!({
-            "uri": "a:1", "name": null, "mimeType": null, "description": null, "size": null, "annotations": null
-        })))])
+        .on(
+            "resources/list",
+            [respond(page(
+                "resources",
+                json!({
+                    "uri": "a:1", "name": null, "mimeType": null, "description": null, "size": null, "annotations": null
+                }),
+            ))],
+        )
         .on("prompts/list", [respond(page("prompts", json!({"name": "p", "description": null, "arguments": null})))])
         .on("tools/call", [respond(call_result)])
-        .on("resources/read", [respond(json!({
-            "contents": [{"uri": "a:1", "mimeType": null, "text": "t", "blob": null}], "_meta": null
-        }))])
-        .on("prompts/get", [respond(json!({
-            "description": null, "messages": [{"role": "user", "content": {"type": "text", "text": "m"}}]
-        }))]));
+        .on(
+            "resources/read",
+            [respond(json!({
+                "contents": [{"uri": "a:1", "mimeType": null, "text": "t", "blob": null}], "_meta": null
+            }))],
+        )
+        .on(
+            "prompts/get",
+            [respond(json!({
+                "description": null, "messages": [{"role": "user", "content": {"type": "text", "text": "m"}}]
+            }))],
+        ));
     let tool = &rig.client.list_tools().await.unwrap()[0];
     assert_eq!(tool.description(), "MCP tool 'a' from fake.");
     let definition = trunkline::Tool::definition(tool);
@@ -271,9 +286,8 @@ async fn an_empty_cursor_is_a_cursor() {
 
 #[tokio::test]
 async fn ever_new_cursors_and_ever_more_entries_hit_a_limit() {
-    let endless = || {
-        Script::new().on("tools/list", [respond(json!({"tools": [tool("a$N"), tool("b$N")], "nextCursor": "c$N"}))])
-    };
+    let endless =
+        || Script::new().on("tools/list", [respond(json!({"tools": [tool("a$N"), tool("b$N")], "nextCursor": "c$N"}))]);
     let pages = bounded(endless(), Limits { max_pages: 7, ..limits() });
     let error = pages.client.list_tools().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Limit);
@@ -320,11 +334,14 @@ async fn ten_thousand_tools_in_a_hundred_pages() {
 async fn a_listener_may_list_while_a_call_runs() {
     let rig = Rig::with(
         |dir| {
-            Script::new().on(call("echo"), [
-                set_tools([tool("echo"), tool("new")]),
-                notify("notifications/tools/list_changed"),
-                background([wait_file(dir.join("listed")), text("done")]),
-            ])
+            Script::new().on(
+                call("echo"),
+                [
+                    set_tools([tool("echo"), tool("new")]),
+                    notify("notifications/tools/list_changed"),
+                    background([wait_file(dir.join("listed")), text("done")]),
+                ],
+            )
         },
         |builder| builder,
     );
@@ -342,10 +359,9 @@ async fn a_listener_may_list_while_a_call_runs() {
 
 #[tokio::test]
 async fn who_answers_the_server_may_call_it_meanwhile() {
-    let script = Script::new().tools([tool("ask"), tool("echo")]).on(
-        call("ask"),
-        [background([ask([request(json!("q"), "sampling/createMessage")]), text("$REPLY")])],
-    );
+    let script = Script::new()
+        .tools([tool("ask"), tool("echo")])
+        .on(call("ask"), [background([ask([request(json!("q"), "sampling/createMessage")]), text("$REPLY")])]);
     let caller: std::sync::Arc<std::sync::OnceLock<trunkline::Client>> = std::sync::Arc::default();
     let own = caller.clone();
     let handlers = Handlers::new().on("sampling/createMessage", json!({"sampling": {}}), move |_| {

@@ -252,7 +252,10 @@ async fn entries_without_uri_or_name_are_skipped_and_the_others_know_their_serve
         .prompts([json!({"description": "lost"}), json!({"name": "p", "arguments": null})]));
     let resources = rig.client.list_resources().await.unwrap();
     assert_eq!(resources.iter().map(|r| (r.uri(), r.server())).collect::<Vec<_>>(), [("a:1", "fake")]);
-    assert_eq!((resources[0].name(), resources[0].description(), resources[0].mime_type()), (String::new(), None, None));
+    assert_eq!(
+        (resources[0].name(), resources[0].description(), resources[0].mime_type()),
+        (String::new(), None, None)
+    );
     let prompts = rig.client.list_prompts().await.unwrap();
     assert_eq!(prompts.iter().map(|p| (p.name(), p.server())).collect::<Vec<_>>(), [("p", "fake")]);
     assert!(prompts[0].arguments().is_empty());
@@ -260,11 +263,14 @@ async fn entries_without_uri_or_name_are_skipped_and_the_others_know_their_serve
 
 #[tokio::test]
 async fn prompts_are_text_parts_joined_by_a_blank_line() {
-    let rig = rig(Script::new().prompts([prompt("p")]).on(on_method("prompts/get"), [respond(json!({"messages": [
-        {"role": "user", "content": {"type": "text", "text": "one"}},
-        {"role": "assistant", "content": {"type": "text", "text": ""}},
-        {"role": "user", "content": "two"},
-    ]}))]));
+    let rig = rig(Script::new().prompts([prompt("p")]).on(
+        on_method("prompts/get"),
+        [respond(json!({"messages": [
+            {"role": "user", "content": {"type": "text", "text": "one"}},
+            {"role": "assistant", "content": {"type": "text", "text": ""}},
+            {"role": "user", "content": "two"},
+        ]}))],
+    ));
     assert_eq!(rig.client.get_prompt("p", ()).await.unwrap(), "one\n\ntwo");
     assert_eq!(rig.log.sent("prompts/get")[0].params()["arguments"], json!({}));
 }

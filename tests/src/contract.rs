@@ -80,7 +80,10 @@ pub fn server() -> StaticServer {
         .prompt("welcome", "Welcome {name} to {place}.")
         .prompt_fn("talk", [PromptArgument::new("about", false)], |arguments: Arguments| {
             let about = arguments.get("about").and_then(|about| about.as_text()).unwrap_or_else(|| "nothing".into());
-            vec![PromptMessage::from_text("user", &format!("Talk about {about}.")), PromptMessage::from_text("assistant", "")]
+            vec![
+                PromptMessage::from_text("user", &format!("Talk about {about}.")),
+                PromptMessage::from_text("assistant", ""),
+            ]
         })
 }
 

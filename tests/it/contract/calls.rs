@@ -27,7 +27,8 @@ pub(super) async fn a_call_gives_a_plain_value(kind: Kind) {
 
 pub(super) async fn any_text_arrives_whole(kind: Kind) {
     let long = "x".repeat(1 << 20);
-    for text in ["", " ", "a\nb\r\n\tc\0", "\"quoted\" \\ {json}", "日本語 🎉 \u{2028}\u{fffd}", "\u{feff}bom", &long] {
+    for text in ["", " ", "a\nb\r\n\tc\0", "\"quoted\" \\ {json}", "日本語 🎉 \u{2028}\u{fffd}", "\u{feff}bom", &long]
+    {
         let result = kind.client.call(&kind.name("echo"), json!({"text": text})).await.unwrap();
         assert!(result.text() == text, "{text:.40?} came back as {:.40?}", result.text());
     }
@@ -113,9 +114,8 @@ pub(super) async fn meta_reaches_the_tool(kind: Kind) {
 }
 
 pub(super) async fn a_raw_request_gets_a_raw_answer(kind: Kind) {
-    let request = async |method: &str, params: Value| {
-        kind.client.request(method, Some(params.into())).await.unwrap().to_value()
-    };
+    let request =
+        async |method: &str, params: Value| kind.client.request(method, Some(params.into())).await.unwrap().to_value();
     assert_eq!(request("ping", json!({})).await, json!({}));
     let params = json!({"name": kind.name("mirror"), "arguments": {"k": 1}, "_meta": {"m": 1}});
     assert_eq!(request("tools/call", params).await["structuredContent"], json!({"k": 1}));

@@ -5,8 +5,7 @@ use trunkline::ErrorKind;
 
 use super::kinds::Kind;
 
-const TOOLS: [&str; 10] =
-    ["echo", "add", "mirror", "fail", "picture", "count", "chat", "meta", "meet", "hang"];
+const TOOLS: [&str; 10] = ["echo", "add", "mirror", "fail", "picture", "count", "chat", "meta", "meet", "hang"];
 
 pub(super) async fn tools_are_listed_in_order(kind: Kind) {
     for _ in 0..2 {
@@ -66,11 +65,9 @@ pub(super) async fn prompts_are_listed_with_their_arguments(kind: Kind) {
 }
 
 pub(super) async fn resources_are_read_as_what_they_are(kind: Kind) {
-    for (uri, text) in [
-        ("text://greeting", "hello"),
-        ("text://grüße/日本", "こんにちは\u{2028}"),
-        ("square://12", "144"),
-    ] {
+    for (uri, text) in
+        [("text://greeting", "hello"), ("text://grüße/日本", "こんにちは\u{2028}"), ("square://12", "144")]
+    {
         assert_eq!(kind.client.read_resource(uri).await.unwrap(), text, "{uri}");
     }
     let contents = kind.client.read_resource_contents("bytes://logo").await.unwrap().contents();

@@ -18,7 +18,8 @@ impl MultiServer {
         let settle = self.0.limits.settle;
         let (told, untold): (Vec<_>, Vec<_>) =
             self.seats().into_iter().partition(|seat| seat.has_told_resources(settle));
-        if let Some(owner) = self.known_owner(uri)?.filter(|_| untold.is_empty()) {
+        let known = if untold.is_empty() { self.known_owner(uri)? } else { None };
+        if let Some(owner) = known {
             return Ok(owner);
         }
         for (seats, others) in [(&untold, &told), (&told, &untold)] {
