@@ -15,3 +15,4 @@ mod toolset;
 mod seeds;
 mod cases_lists;
 mod cases_content;
+mod cases_multi;
