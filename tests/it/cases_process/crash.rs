@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use trunkline::{Error, ErrorKind, State};
+use trunkline::{Client, Error, ErrorKind, State};
 use trunkline_tests::*;
 
-use crate::rig::{Rig, assert_took, ms, rig};
+use crate::rig::{Rig, assert_took, limits, ms, rig};
 
 const LONG: Duration = Duration::from_secs(600);
 
@@ -57,6 +57,28 @@ async fn a_closed_stream_fails_the_waiting_calls() {
         assert_eq!(error.message(), "The server closed its output but keeps running");
     }
     assert_took(begun, ms(0));
+}
+
+/// A server that can't hear any more can't be called; the call goes to a new one, once the deaf one is gone.
+#[tokio::test]
+async fn a_closed_input_ends_the_connection() {
+    let dir = TempDir::new();
+    let deaf_at_first = r#"
+        answer() { read -r line; id=${line#*\"id\":}; echo "{\"jsonrpc\":\"2.0\",\"id\":${id%%,*},\"result\":$1}"; }
+        answer '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}}}'
+        read -r initialized
+        if [ -e deaf ]; then answer '{"content":[]}'; read -r more; exit; fi
+        exec 0<&-
+        echo "$$" > deaf
+        exec sleep 600"#;
+    let client = Client::stdio("sh", ["-c", deaf_at_first]).cwd(dir.path()).limits(limits()).build().unwrap();
+    client.connect().await.unwrap();
+    let path = dir.join("deaf");
+    let deaf = offload(move || wait_pid(path)).await;
+    let begun = Instant::now();
+    assert_eq!(client.call("echo", ()).timeout(LONG).await.unwrap().text(), "");
+    assert_took(begun, ms(0));
+    assert!(!alive(deaf));
 }
 
 /// The last line before the end counts, also without a line feed and from a server that never read a byte.

@@ -76,3 +76,28 @@ impl Oddities {
         Some(format!("It wrote {lines} on its standard output that are no messages (first: {first}){advice}"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_oddity_is_news_once_without_its_secrets_and_only_so_many_are() {
+        let oddities = Oddities::new(Redactor::new(["s3cr3t-token"]));
+        assert_eq!(oddities.news("said s3cr3t-token".to_owned()).as_deref(), Some("said ***"));
+        assert_eq!(oddities.news("said s3cr3t-token".to_owned()), None);
+        let told = (0..1000).filter_map(|n| oddities.news(format!("oddity {n}"))).count();
+        assert_eq!(told, MOST_TOLD - 1);
+    }
+
+    #[test]
+    fn noise_is_counted_and_explained() {
+        let oddities = Oddities::new(Redactor::default());
+        assert_eq!(oddities.noise(), None);
+        oddities.note_noise(b"content-length: 20");
+        assert!(oddities.noise().unwrap().starts_with("It wrote 1 line on"));
+        (0..100).for_each(|_| oddities.note_noise(b"{"));
+        let told = oddities.noise().unwrap();
+        assert!(told.contains("101 lines") && told.contains("Content-Length"), "{told}");
+    }
+}

@@ -41,6 +41,9 @@ impl Answering {
 impl Desk {
     /// Answers a request of the server: `ping` at once, the rest by the handler in a task of its own.
     pub(super) fn request(self: &Arc<Self>, id: RawJson, method: String, params: Option<RawJson>) {
+        if self.over_because().is_some() {
+            return; // no answer would leave any more
+        }
         if method == "ping" {
             return self.reply(jsonrpc::result(&id, &RawJson::empty_object()));
         }
