@@ -69,11 +69,8 @@ impl IntoFuture for Call {
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
             let arguments = self.arguments?;
-            if !self.client.names.namespaced() {
-                return (*self.client.managed).call_tool(&self.name, arguments, &self.cx).await;
-            }
-            let wire = self.client.wire_name(&self.name).await?;
-            (*self.client.managed).call_tool(&wire, arguments, &self.cx).await
+            let wire = self.client.wire_name(&self.name, &self.cx).await?;
+            self.client.managed.call_tool(&wire, arguments, &self.cx).await
         })
     }
 }

@@ -7,6 +7,7 @@ mod configured;
 mod names;
 mod proxy;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -285,18 +286,18 @@ impl Client {
         SharedConnection::new(self.managed.clone())
     }
 
-    /// The name on the wire for a name a user gave.
-    async fn wire_name(&self, name: &str) -> Result<String> {
+    /// The name on the wire for a name a user gave; what has to be listed for it stays within the call's bounds.
+    async fn wire_name<'a>(&self, name: &'a str, cx: &CallContext) -> Result<Cow<'a, str>> {
         if !self.names.namespaced() {
-            return Ok(name.to_owned());
+            return Ok(Cow::Borrowed(name));
         }
         for listed in [self.managed.catalogue().tools(self.managed.hub()), None] {
             let tools = match listed {
                 Some(tools) => tools,
-                None => self.managed.list_tools(&CallContext::new()).await?.into(),
+                None => self.managed.list_tools(&cx.bounds()).await?.into(),
             };
             if let Some(wire) = self.names.wire(name, &tools) {
-                return Ok(wire);
+                return Ok(Cow::Owned(wire));
             }
         }
         let exposed = self.names.all();

@@ -55,10 +55,10 @@ impl Starter {
         T: Send + Sync + 'static,
         F: Future<Output = Answer<T>> + Send + 'static,
     {
-        let (starter, member, bounds, hub) = (self.clone(), seat.clone(), cx.bounds(), self.hub.clone());
+        let (starter, member, deadlines, hub) = (self.clone(), seat.clone(), cx.deadlines(), self.hub.clone());
         let asking = || async move {
             starter.ready(&member.managed).await?;
-            list(member, bounds).await
+            list(member, deadlines).await
         };
         let landing = flight.join(asking, move || hub.emit(event));
         let outcome = within_context(What(what, None), cx, |_| landing.answer()).await;

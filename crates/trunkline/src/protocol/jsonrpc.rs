@@ -403,6 +403,7 @@ fn push_on_one_line(out: &mut BytesMut, json: &RawJson) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn all(line: &'static str) -> Vec<Result<Message, Unreadable>> {
         let mut out = Vec::new();
@@ -549,6 +550,48 @@ mod tests {
             (Params::Raw(&theirs), full, ",\"params\":{\"a\":1,\"_meta\":{\"x\":2,\"k\":1,\"progressToken\":7}}}\n"),
         ] {
             assert_eq!(line(params, meta), format!("{start}{rest}"));
+        }
+    }
+
+    /// Pieces of messages, so that what is thrown at the reader is nearly right.
+    fn nearly_messages() -> impl Strategy<Value = String> {
+        let pieces = [
+            "{",
+            "}",
+            "[",
+            "]",
+            ",",
+            ":",
+            "\"",
+            "\\",
+            "\"jsonrpc\":\"2.0\"",
+            "\"id\":1",
+            "\"id\":\"1\"",
+            "\"id\":null",
+            "\"result\":{}",
+            "\"error\":{\"code\":-1}",
+            "\"error\":\"x\"",
+            "\"method\":\"m\"",
+            "\"params\":[1]",
+            "NaN",
+            "\\ud83d",
+            "é",
+            "\u{0}",
+            "\n",
+            " ",
+        ];
+        proptest::collection::vec(proptest::sample::select(pieces.to_vec()), 0..24).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_comes_is_split_into_something(text in prop_oneof![nearly_messages(), ".*"]) {
+            split(Bytes::from(text), &mut |message| drop(format!("{message:?}")));
+        }
+
+        #[test]
+        fn bytes_that_are_no_text_are_split_too(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            split(Bytes::from(bytes), &mut drop);
         }
     }
 }
