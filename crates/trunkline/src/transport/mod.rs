@@ -1,6 +1,9 @@
 //! Carries whole messages, and knows no MCP method. What goes out is a line of JSON-RPC; what comes in goes
 //! to an [`Inbox`], on the task that reads, without a queue between.
 
+// without a process to start, some of what is offered here has no taker
+#![cfg_attr(not(all(unix, feature = "stdio")), allow(dead_code, unused_variables))]
+
 mod framing;
 mod memory;
 #[cfg(all(unix, feature = "stdio"))]
