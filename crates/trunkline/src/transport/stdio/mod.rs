@@ -38,7 +38,7 @@ pub(crate) struct StdioWire {
 /// Starts the command. Needs a runtime.
 pub(crate) fn start(launch: &Launch, limits: &Limits, inbox: Arc<dyn Inbox>, turn: Turn) -> Result<StdioWire> {
     let graces = (limits.exit_grace, limits.term_grace);
-    let (process, pipes) = Process::spawn(launch, graces).map_err(|error| lookup::explain(launch, error))?;
+    let (process, pipes) = Process::spawn(launch, graces, turn).map_err(|error| lookup::explain(launch, error))?;
     let Pipes { stdin, stdout, stderr } = pipes;
     let tail = Arc::new(Tail::new(limits.stderr_tail));
     let stdin = Arc::new(stdin);
@@ -57,10 +57,9 @@ pub(crate) fn start(launch: &Launch, limits: &Limits, inbox: Arc<dyn Inbox>, tur
         tail: tail.clone(),
         farewell: Farewell { outbox: outbox.clone(), inbox, said: false },
         exit_grace: limits.exit_grace,
-        _turn: turn,
     };
     tokio::spawn(async move {
-        let report = supervisor.run(stopped).await; // which lets go of its turn before anybody hears of it
+        let report = supervisor.run(stopped).await;
         let _ = end.send(Some(report)); // nobody waiting is fine
     });
     Ok(StdioWire { outbox, tail, stop, ended })
@@ -111,8 +110,6 @@ struct Supervisor {
     tail: Arc<Tail>,
     farewell: Farewell,
     exit_grace: Duration,
-    /// Given up once the group is gone.
-    _turn: Turn,
 }
 
 impl Supervisor {

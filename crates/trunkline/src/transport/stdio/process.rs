@@ -14,7 +14,7 @@ use tokio::net::unix::pipe;
 use tokio::process::{Child, Command};
 
 use super::guard;
-use crate::transport::Launch;
+use crate::transport::{Launch, Turn};
 
 /// How soon a group is looked at again while it should be ending (there is no event for "the group is empty"),
 /// and how late.
@@ -40,11 +40,17 @@ pub(crate) struct Process {
     status: Option<ExitStatus>,
     /// How long it may take after its input is closed, and after SIGTERM.
     graces: (Duration, Duration),
-    guarded: Option<guard::Ticket>,
+    held: Option<Held>,
+}
+
+/// What is held until nothing is left of the group.
+struct Held {
+    _guarded: guard::Ticket,
+    _turn: Turn,
 }
 
 impl Process {
-    pub(crate) fn spawn(launch: &Launch, graces: (Duration, Duration)) -> io::Result<(Self, Pipes)> {
+    pub(crate) fn spawn(launch: &Launch, graces: (Duration, Duration), turn: Turn) -> io::Result<(Self, Pipes)> {
         let mut command = Command::new(&launch.command);
         command.args(&launch.args).env_clear().envs(launch.env.iter().map(|(key, value)| (key, value)));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
@@ -53,10 +59,10 @@ impl Process {
         }
         let mut child = command.spawn()?;
         let group = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)).ok_or(io::ErrorKind::NotFound)?;
-        let guarded = Some(guard::register(group.as_raw_nonzero().get()));
+        let held = Some(Held { _guarded: guard::register(group.as_raw_nonzero().get()), _turn: turn });
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         // from here on, dropping `process` ends the child
-        let process = Self { child, group, status: None, graces, guarded };
+        let process = Self { child, group, status: None, graces, held };
         let missing = || io::Error::other("the child has no pipes");
         let pipes = Pipes {
             stdin: pipe::Sender::from_owned_fd(stdin.ok_or_else(missing)?.into_owned_fd()?)?,
@@ -98,7 +104,7 @@ impl Process {
             gone = self.gone_by(tokio::time::Instant::now() + grace).await;
         }
         if gone {
-            self.guarded = None;
+            self.held = None;
         }
         forced
     }
@@ -123,12 +129,12 @@ impl Drop for Process {
     /// Whoever supervised it was dropped with the runtime: a thread ends the group, and the guard does if this
     /// process ends first.
     fn drop(&mut self) {
-        let Some(ticket) = self.guarded.take() else { return };
+        let Some(held) = self.held.take() else { return };
         let (group, graces) = (self.group, self.graces);
         let leader = self.status.is_none().then_some(group); // a number that was reaped may be somebody else's by now
         let ladder = move || {
             clear(group, leader, graces);
-            drop(ticket);
+            drop(held);
         };
         let _ = std::thread::Builder::new().name("trunkline-reap".to_owned()).spawn(ladder); // else the guard has it
     }
