@@ -16,3 +16,4 @@ mod seeds;
 mod cases_lists;
 mod cases_content;
 mod cases_multi;
+mod serving;

@@ -235,3 +235,23 @@ async fn an_empty_one_lists_nothing_and_knows_no_name() {
     one.add(dead("dead")).unwrap();
     assert_eq!(one.tools().await.unwrap_err().kind(), ErrorKind::Unreachable);
 }
+
+#[tokio::test]
+async fn a_call_gives_up_in_time_though_it_has_to_list_first() {
+    let mut servers = Servers::new();
+    let client = servers.add_with("s", Script::new().on("tools/list", []), |builder| builder.namespaced(true));
+    client.connect().await.unwrap();
+    let error = client.call("s_echo", ()).timeout(ms(200)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Deadline);
+    let none = trunkline::Arguments::none;
+    let cx = CallContext::new().with_timeout(ms(200));
+    assert_eq!(servers.multi.call_tool("s_echo", none(), &cx).await.unwrap_err().kind(), ErrorKind::Deadline);
+    assert!(servers.sent("s", "tools/list") == 2, "the client's own list, and one for all who ask the union");
+    let switch = trunkline::Cancellation::new();
+    let cx = CallContext::new().with_cancellation(switch.clone());
+    let call = servers.multi.call_tool("s_echo", none(), &cx);
+    let named = client.call("s_echo", ()).cancellation(switch.clone());
+    let (outcome, named, ()) = tokio::join!(call, named.into_future(), async { switch.cancel() });
+    assert_eq!(outcome.unwrap_err().kind(), ErrorKind::Cancelled);
+    assert_eq!(named.unwrap_err().kind(), ErrorKind::Cancelled);
+}

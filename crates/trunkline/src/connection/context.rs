@@ -121,16 +121,13 @@ impl CallContext {
     /// The deadlines and the switch of this call, for a list that has to be asked for first: what is meant for one
     /// server (`_meta`, sinks, a handler) doesn't reach another.
     pub(crate) fn bounds(&self) -> Self {
-        self.only(|parts| Parts { cancellation: parts.cancellation.clone(), ..deadlines(parts) })
-    }
-
-    /// The deadlines alone, for what others wait for as well.
-    pub(crate) fn deadlines(&self) -> Self {
-        self.only(deadlines)
-    }
-
-    fn only(&self, pick: impl FnOnce(&Parts) -> Parts) -> Self {
-        Self(self.parts().map(|parts| Arc::new(pick(parts))))
+        let bounds = |parts: &Parts| Parts {
+            timeout: parts.timeout,
+            max_timeout: parts.max_timeout,
+            cancellation: parts.cancellation.clone(),
+            ..Parts::default()
+        };
+        Self(self.parts().map(|parts| Arc::new(bounds(parts))))
     }
 
     /// How long after its beginning the call reported progress last; zero before the first report.
@@ -243,10 +240,6 @@ impl CallContext {
     pub fn cancellation(&self) -> Option<&Cancellation> {
         self.parts()?.cancellation.as_ref()
     }
-}
-
-fn deadlines(parts: &Parts) -> Parts {
-    Parts { timeout: parts.timeout, max_timeout: parts.max_timeout, ..Parts::default() }
 }
 
 impl fmt::Debug for CallContext {

@@ -55,10 +55,10 @@ impl Starter {
         T: Send + Sync + 'static,
         F: Future<Output = Answer<T>> + Send + 'static,
     {
-        let (starter, member, deadlines, hub) = (self.clone(), seat.clone(), cx.deadlines(), self.hub.clone());
+        let (starter, member, patient, hub) = (self.clone(), seat.clone(), patient(seat, cx), self.hub.clone());
         let asking = || async move {
             starter.ready(&member.managed).await?;
-            list(member, deadlines).await
+            list(member, patient).await
         };
         let landing = flight.join(asking, move || hub.emit(event));
         let outcome = within_context(What(what, None), cx, |_| landing.answer()).await;
@@ -106,4 +106,21 @@ impl Starter {
         };
         self.ask(seat, which, cx, list).await
     }
+}
+
+/// The deadlines of a request that others may wait for as well: the server's own, or longer ones where the first to
+/// ask has them. Whoever wants to wait for less gives up by himself.
+fn patient(seat: &Seat, cx: &CallContext) -> CallContext {
+    let setup = seat.managed.setup();
+    let longer = |given: Option<Duration>, own: Duration| {
+        given.filter(|given| given.is_zero() || !own.is_zero() && *given > own)
+    };
+    let mut patient = CallContext::new();
+    if let Some(timeout) = longer(cx.timeout(), setup.timeout) {
+        patient = patient.with_timeout(timeout);
+    }
+    if let Some(max_timeout) = longer(cx.max_timeout(), setup.max_timeout) {
+        patient = patient.with_max_timeout(max_timeout);
+    }
+    patient
 }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
+use super::logging::{self, Threshold};
 use crate::connection::{CallContext, Connection, EventKind, LogMessage, Progress, SharedConnection};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::RawJson;
@@ -31,6 +32,7 @@ struct State {
     running: HashMap<RawJson, AbortHandle>,
     forwarding: Option<AbortHandle>,
     subscribed: HashSet<String>,
+    logged: Threshold,
 }
 
 impl ServerDesk {
@@ -80,6 +82,9 @@ impl ServerDesk {
     }
 
     fn log(&self, message: &LogMessage) {
+        if !self.state().logged.permits(&message.level) {
+            return;
+        }
         let mut params = json!({"level": message.level, "data": message.data.to_value()});
         if let Some(logger) = &message.logger {
             params["logger"] = logger.clone().into();
@@ -123,6 +128,7 @@ impl ServerDesk {
         match method {
             "initialize" => self.initialize(params.as_ref()).await,
             "ping" => Ok(RawJson::empty_object()),
+            "logging/setLevel" => self.set_level(params).await,
             _ => {
                 let cx = self.context(params.as_ref());
                 let uri = params.as_ref().and_then(|params| params.text("uri"));
@@ -146,12 +152,23 @@ impl ServerDesk {
         let info = self.connection.info().await?;
         let asked = params.and_then(|params| params.text("protocolVersion"));
         let revision = asked.filter(|revision| speaks(revision)).unwrap_or_else(|| NEWEST_HANDSHAKE.to_owned());
-        let mut result = info.raw().with_member("protocolVersion", &Value::from(revision).into());
+        let mut result = logging::declared(&info).with_member("protocolVersion", &Value::from(revision).into());
         if info.name().is_empty() {
             let server = json!({"name": "trunkline", "version": env!("CARGO_PKG_VERSION")});
             result = result.with_member("serverInfo", &server.into());
         }
         Ok(result)
+    }
+
+    /// Minds the level here, and passes it on to a server that logs on its own.
+    async fn set_level(&self, params: Option<RawJson>) -> Result<RawJson> {
+        self.state().logged = Threshold::asked(params.as_ref())?;
+        match self.connection.request("logging/setLevel", params, &CallContext::new()).await {
+            Err(error) if error.kind() == ErrorKind::Unsupported || error.code() == Some(METHOD_NOT_FOUND) => {
+                Ok(RawJson::empty_object())
+            }
+            outcome => outcome,
+        }
     }
 
     /// What travels with a request: its `_meta`, where its progress and its log messages go.

@@ -2,6 +2,7 @@
 //! `transport`, and what is answered to the connection.
 
 mod desk;
+mod logging;
 
 use std::sync::Arc;
 
