@@ -103,6 +103,20 @@ async fn a_death_before_the_handshake_is_told_at_once_with_all_there_is() {
     }
 }
 
+/// One that dies right after its handshake is noticed by whoever comes first, always with the reason.
+#[tokio::test]
+async fn a_death_right_after_the_handshake_is_told_with_its_reason() {
+    for _ in 0..10 {
+        let rig = rig(Script::new().on("initialize", [default_answer(), stderr("no licence\n"), exit(4)]));
+        let error = match rig.client.connect().await {
+            Err(error) => error,
+            Ok(()) => rig.call("echo").await.unwrap_err(),
+        };
+        assert_eq!(error.get("exit"), Some("exit status 4"), "{error:?}");
+        assert_eq!(error.get("stderr"), Some("no licence"), "{error:?}");
+    }
+}
+
 /// A request that the server could no longer read is told apart from one that it may have done.
 #[tokio::test]
 async fn a_call_that_cannot_leave_is_made_on_a_new_connection() {

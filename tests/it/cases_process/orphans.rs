@@ -66,6 +66,9 @@ fn line(output: &mut impl std::io::BufRead) -> String {
 /// The guard among the children of a process.
 fn guard_of(parent: u32) -> u32 {
     let is_guard = |pid: &u32| {
+        if !alive(*pid) {
+            return false;
+        }
         let read = |name: &str| std::fs::read_to_string(format!("/proc/{pid}/{name}")).unwrap_or_default();
         let stat = read("stat");
         let its_parent = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(1)?.parse().ok());
@@ -113,6 +116,21 @@ fn a_dropped_runtime_leaves_no_server_while_the_parent_lives() {
     wait_group_gone(holder.group);
     assert!(holder.process.try_wait().unwrap().is_none());
     assert!(alive(holder.guard), "the guard stays for the next server");
+    send_signal(holder.process.id(), "KILL");
+    holder.assert_nothing_left();
+}
+
+/// Somebody ended the guard: the next server gets a new one.
+#[test]
+fn a_guard_that_is_gone_is_replaced() {
+    let mut holder = Holder::start("reconnect", Script::new().ignore_eof());
+    send_signal(holder.guard, "KILL");
+    wait_gone(holder.guard);
+    holder.go();
+    assert_eq!(line(&mut holder.output), "ready again");
+    holder.server = wait_pid(holder.dir.join("pid"));
+    holder.group = group_of(holder.server).unwrap();
+    holder.guard = guard_of(holder.process.id());
     send_signal(holder.process.id(), "KILL");
     holder.assert_nothing_left();
 }

@@ -28,6 +28,11 @@ fn main() {
         "exit" => std::process::exit(3),
         "abort" => std::process::abort(),
         "drop-runtime" => drop(runtime),
+        "reconnect" => {
+            runtime.block_on(client.disconnect());
+            runtime.block_on(client.connect()).expect("a server");
+            say("ready again");
+        }
         tool => {
             let outcome = runtime.block_on(async { client.call(tool, ()).await });
             say(&outcome.map_or_else(|error| error.kind().to_string(), |result| result.text()));

@@ -41,6 +41,18 @@ pub(super) async fn request(session: &Session, method: &str, params: Params<'_>,
     answer.unwrap_or_else(|_| Err(Error::new(ErrorKind::Closed, "The session ended").with_may_have_run(true)))
 }
 
+/// Sends a notification.
+pub(super) async fn notify(session: &Session, method: &str) -> Result<()> {
+    let line = jsonrpc::notification(method, Params::None);
+    session.desk.trace("out", &line);
+    let Err(unsent) = session.wire.send(Kind::Other, line).await else { return Ok(()) };
+    let (answer, waiting) = oneshot::channel();
+    let (id, _) = session.desk.expect(Waiter { answer, cx: CallContext::new() })?;
+    let error = why_unsent(unsent, waiting).await;
+    session.desk.forget(id);
+    Err(error)
+}
+
 fn cancelled(method: &str) -> Error {
     Error::new(ErrorKind::Cancelled, format!("The call ({method}) was cancelled"))
 }

@@ -7,9 +7,8 @@ use super::{Session, calls};
 use crate::connection::{CallContext, Handler};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::era::{HANDSHAKE_REVISIONS, NEWEST_HANDSHAKE, speaks};
-use crate::protocol::jsonrpc::{self, Params};
+use crate::protocol::jsonrpc::Params;
 use crate::protocol::{RawJson, ServerInfo};
-use crate::transport::Kind;
 
 /// Who this side says it is.
 #[derive(Debug, Clone)]
@@ -38,8 +37,7 @@ impl Session {
         let info = ServerInfo::from_raw(result);
         check_revision(&info)?;
         let _ = self.info.set(info); // once a session
-        let line = jsonrpc::notification("notifications/initialized", Params::None);
-        self.wire.send(Kind::Other, line).await?;
+        calls::notify(self, "notifications/initialized").await?;
         self.desk.set_established();
         Ok(())
     }
