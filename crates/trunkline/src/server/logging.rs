@@ -1,7 +1,7 @@
 //! Which log messages a client wants. Any connection may log, through the context of a call, so every served one
 //! declares `logging` and minds the level its client sets (MCP specification, Logging).
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::{RawJson, ServerInfo};
@@ -38,7 +38,7 @@ pub(super) fn declared(info: &ServerInfo) -> RawJson {
     let capabilities = info.capabilities();
     let capabilities = match capabilities.get("logging").filter(|logging| !logging.is_null()) {
         Some(_) => capabilities,
-        None => capabilities.with_member("logging", &Value::from(json!({})).into()),
+        None => capabilities.with_member("logging", &json!({}).into()),
     };
     info.raw().with_member("capabilities", &capabilities)
 }
