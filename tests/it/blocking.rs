@@ -90,8 +90,8 @@ fn a_handler_that_calls_back_gets_an_error_and_nothing_hangs() {
 #[test]
 fn events_and_progress_of_a_real_server_are_heard() {
     let log = json!({"level": "info", "data": "working"});
-    let script =
-        Script::new().on(call("echo"), [notify_with("notifications/message", log), progress(1.0, Some(2.0)), text("ok")]);
+    let script = Script::new()
+        .on(call("echo"), [notify_with("notifications/message", log), progress(1.0, Some(2.0)), text("ok")]);
     let client = client(script);
     let mut events = client.events().timeout(limit());
     let (sender, reports) = mpsc::channel();

@@ -43,13 +43,13 @@
 // In reading order: from the user's handle down to the wire.
 
 // what a user holds
+#[cfg(feature = "blocking")]
+pub mod blocking;
 mod client;
 mod multi;
 mod static_server;
 mod tool;
 mod toolset;
-#[cfg(feature = "blocking")]
-pub mod blocking;
 
 // the seam between a server and whoever uses it
 mod connection;

@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::Client;
 use crate::connection::{CallContext, Connection};
 use crate::error::Result;
-use crate::schema::Checker;
 use crate::protocol::{Arguments, IntoArguments, RawJson, ToolDefinition, ToolResult};
+use crate::schema::Checker;
 use crate::tool::Tool;
 
 /// A tool of a server, ready for an agent: a [`Tool`] like a local function. (Seed: `MCPToolProxy`.)
