@@ -1,9 +1,9 @@
 //! Connecting again: once for each use that needs it, never beside a process that still runs.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use trunkline::ErrorKind;
+use trunkline::{CallContext, ErrorKind, MultiServer, Outcome};
 use trunkline_tests::*;
 
 use crate::rig::{Rig, ms, rig};
@@ -138,4 +138,22 @@ fn a_client_survives_its_runtime() {
         .unwrap();
     second.block_on(starting.client.disconnect());
     assert_never_overlapped(&rig);
+}
+
+/// A server that starts and breaks again and again rests between two lists, longer each time. A call still tries it.
+#[tokio::test]
+async fn a_crash_loop_rests_between_lists() {
+    let looping = rig(Script::new().on("tools/list", [stderr("broken\n"), exit(1)]));
+    let mut servers = MultiServer::new();
+    servers.add(looping.client.clone()).unwrap();
+    let begun = Instant::now();
+    while begun.elapsed() < ms(1500) {
+        let listed = servers.tools_by_server(&CallContext::new()).await;
+        assert!(matches!(&listed[0].outcome, Outcome::Failed(error) if error.get("exit") == Some("exit status 1")));
+    }
+    let starts = looping.starts();
+    // the first break needs no rest; then 1 s, 2 s, 4 s, ...
+    let allowed = [0, 0, 1, 3, 7, 15].into_iter().filter(|second| begun.elapsed() >= ms(second * 1000)).count();
+    assert!((2..=allowed).contains(&starts), "{starts} starts, at most {allowed} allowed");
+    assert_eq!(looping.call("echo").await.unwrap(), "ok");
 }

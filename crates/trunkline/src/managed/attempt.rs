@@ -1,7 +1,7 @@
 //! One attempt to connect at a time, shared by everybody who needs the server, and what came of it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::{Semaphore, oneshot, watch};
 
@@ -24,6 +24,20 @@ pub(super) enum Phase {
     Ready(Arc<Live>),
     Failed(Failure),
     Closing(Closing),
+}
+
+impl Phase {
+    /// How it failed last, if it did. A connection that broke within `memory` of its beginning counts as a failure
+    /// of that beginning, so that a server which only ever starts doesn't start for ever.
+    pub(super) fn failure(&self, memory: Duration) -> Option<Failure> {
+        match self {
+            Self::Failed(failure) => Some(failure.clone()),
+            Self::Ready(live) if live.since.elapsed() < memory => {
+                live.over().map(|error| Failure { error, at: live.since, times: live.failures + 1 })
+            }
+            _ => None,
+        }
+    }
 }
 
 /// What is being closed. Who connects meanwhile waits for its end, by the turn; who closes too waits here.
@@ -76,8 +90,7 @@ impl Attempt {
             Phase::Ready(live) if live.over().is_none() => return Ok(live.clone()),
             // an attempt whose sender is gone was dropped with its runtime
             Phase::Connecting { opened, .. } if opened.has_changed().is_ok() => return Err(opened.clone()),
-            Phase::Failed(failure) => failure.times,
-            _ => 0,
+            other => other.failure(setup.limits.max_backoff).map_or(0, |failure| failure.times),
         };
         let (done, opened) = watch::channel(None);
         let (stop, stopped) = oneshot::channel();
@@ -90,7 +103,8 @@ impl Attempt {
 
     async fn run(self, stopped: oneshot::Receiver<()>, failures: u32) {
         self.hub.emit(EventKind::Starting);
-        let outcome = open::open(&self.setup, &self.hub, &self.turns, stopped).await.map(Arc::new);
+        let outcome = open::open(&self.setup, &self.hub, &self.turns, stopped).await;
+        let outcome = outcome.map(|live| Arc::new(Live { failures, ..live }));
         let (phase, event) = match outcome.clone() {
             Ok(live) => (Phase::Ready(live), EventKind::Ready),
             Err(error) => (

@@ -1,5 +1,7 @@
 //! A server that is connected, as long as it is.
 
+use std::time::Instant;
+
 use tokio::task::AbortHandle;
 
 use crate::connection::{Connection, SharedConnection};
@@ -12,6 +14,9 @@ pub(crate) struct Live {
     pub(super) connection: SharedConnection,
     pub(super) session: Option<Session>,
     pub(super) redactor: Redactor,
+    pub(super) since: Instant,
+    /// How often in a row it had failed before.
+    pub(super) failures: u32,
     /// Passes on the events of a connection that isn't a session of ours.
     pub(super) _listening: Option<Listening>,
 }

@@ -139,16 +139,18 @@ impl Managed {
         outcome.unwrap_or_else(|| Err(self.labelled(open::closed_meanwhile())))
     }
 
-    /// Whether a list over many servers should try this one: not while it rests after failing.
+    /// Whether a list over many servers should try this one: not while it rests after failing. A server that ran
+    /// and broke for the first time needs no rest.
     pub(crate) fn due(&self) -> Result<(), Error> {
-        match &*lock(&self.phase) {
-            Phase::Failed(failure) => {
-                let pause = Duration::from_millis(250) * 2u32.saturating_pow(failure.times.min(16));
-                let rested = failure.at.elapsed() >= pause.min(self.setup.limits.max_backoff);
-                if rested { Ok(()) } else { Err(failure.error.clone()) }
-            }
-            _ => Ok(()),
-        }
+        let longest = self.setup.limits.max_backoff;
+        let failure = match &*lock(&self.phase) {
+            Phase::Ready(live) if live.failures == 0 => None,
+            phase => phase.failure(longest),
+        };
+        let Some(failure) = failure else { return Ok(()) };
+        let pause = Duration::from_millis(250) * 2u32.saturating_pow(failure.times.min(16));
+        let rested = failure.at.elapsed() >= pause.min(longest);
+        if rested { Ok(()) } else { Err(self.labelled(failure.error)) }
     }
 
     /// Whether using it would start it.

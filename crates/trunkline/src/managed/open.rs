@@ -1,6 +1,7 @@
 //! One attempt to connect, and what an error says about the server it happened on.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use tokio::sync::{Semaphore, oneshot};
 
@@ -57,7 +58,7 @@ fn ready(session: Session, redactor: Redactor, filter: ToolFilter) -> Live {
         true => SharedConnection::new(session.clone()),
         false => SharedConnection::new(Filtered::new(session.clone(), filter)),
     };
-    Live { connection, session: Some(session), redactor, _listening: None }
+    Live { connection, session: Some(session), redactor, since: Instant::now(), failures: 0, _listening: None }
 }
 
 pub(super) fn closed_meanwhile() -> Error {
@@ -72,7 +73,14 @@ fn existing(connection: SharedConnection, hub: &Arc<Hub>) -> Live {
         }
     });
     let listening = Some(Listening(listening.abort_handle()));
-    Live { connection, session: None, redactor: Redactor::default(), _listening: listening }
+    Live {
+        connection,
+        session: None,
+        redactor: Redactor::default(),
+        since: Instant::now(),
+        failures: 0,
+        _listening: listening,
+    }
 }
 
 fn recipe(spec: &ServerSpec) -> Result<Recipe> {
