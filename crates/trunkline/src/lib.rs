@@ -36,7 +36,7 @@
 //! | `http`, `sse` | no | reserved for the HTTP transports; they enable nothing yet |
 //!
 //! `serde_json` and [`schemars`] are part of the public interface.
-#![warn(missing_docs)]
+#![warn(missing_docs, clippy::print_stdout, clippy::print_stderr)]
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
