@@ -2,7 +2,7 @@
 //! answer that nobody waits for any more is still taken in. Knows nothing of what is listed.
 
 use std::future::Future;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -20,9 +20,16 @@ pub(super) struct Flight<T>(Mutex<Option<Running<T>>>);
 struct Running<T> {
     landing: Landing<T>,
     begun: Instant,
-    missed: Arc<AtomicBool>,
+    fate: Arc<AtomicU8>,
     task: AbortHandle,
 }
+
+/// Nobody has gone on without the answer.
+const ALOFT: u8 = 0;
+/// Somebody has.
+const MISSED: u8 = 1;
+/// The answer is there.
+const LANDED: u8 = 2;
 
 /// Where the answer will be.
 pub(super) struct Landing<T>(watch::Receiver<Option<Answer<T>>>);
@@ -49,26 +56,29 @@ impl<T: Send + Sync + 'static> Flight<T> {
             return Landing(running.landing.0.clone());
         }
         let (land, landing) = watch::channel(None);
-        let (asking, missed) = (ask(), Arc::new(AtomicBool::new(false)));
-        let was_missed = missed.clone();
+        let (asking, fate) = (ask(), Arc::new(AtomicU8::new(ALOFT)));
+        let landed = fate.clone();
         let task = tokio::spawn(async move {
             let answer = asking.await;
             let listed = answer.is_ok();
             let _ = land.send(Some(answer)); // everybody may have given up
-            if listed && was_missed.load(Ordering::SeqCst) {
+            if landed.swap(LANDED, Ordering::SeqCst) == MISSED && listed {
                 late();
             }
         });
         let landing = Landing(landing);
         let share = Landing(landing.0.clone());
-        *running = Some(Running { landing, begun: Instant::now(), missed, task: task.abort_handle() });
+        *running = Some(Running { landing, begun: Instant::now(), fate, task: task.abort_handle() });
         share
     }
 
-    /// Somebody goes on without the list.
-    pub(super) fn miss(&self) {
-        if let Some(running) = &*self.lock() {
-            running.missed.store(true, Ordering::SeqCst);
+    /// Somebody goes on without the list, unless it has come in this very moment.
+    pub(super) fn miss(&self) -> Option<Answer<T>> {
+        let running = self.lock();
+        let running = running.as_ref()?;
+        match running.fate.compare_exchange(ALOFT, MISSED, Ordering::SeqCst, Ordering::SeqCst) {
+            Err(LANDED) => running.landing.0.borrow().clone(),
+            _ => None,
         }
     }
 

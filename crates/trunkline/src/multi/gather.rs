@@ -93,11 +93,8 @@ impl MultiServer {
     {
         let outcomes = gather(seats.iter().map(ask), Some(self.0.limits.settle), |_, _| false).await;
         let listing = |(seat, outcome): (&Arc<Seat>, Option<Answer<T>>)| {
-            let outcome = match outcome {
-                None => {
-                    flight(seat).miss();
-                    Outcome::Pending
-                }
+            let outcome = match outcome.or_else(|| flight(seat).miss()) {
+                None => Outcome::Pending,
                 Some(Ok(items)) => Outcome::Ready(items.to_vec()),
                 Some(Err(error)) => {
                     self.0.hub.emit(EventKind::Warning(format!("server \"{}\" is left out: {error}", seat.label)));
