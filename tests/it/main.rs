@@ -1,19 +1,20 @@
 //! The integration tests: real subprocesses, real pipes, real failure.
 
 mod blocking;
+mod cases_content;
+mod cases_framing;
+mod cases_lists;
+mod cases_multi;
+mod cases_process;
+mod cases_rpc;
 mod contract;
 mod examples;
 mod layering;
 mod readme;
-mod cases_framing;
-mod cases_process;
-mod cases_rpc;
 mod rig;
+mod rmcp_peer;
+mod seeds;
+mod serving;
 mod smoke;
 mod testbed;
 mod toolset;
-mod seeds;
-mod cases_lists;
-mod cases_content;
-mod cases_multi;
-mod serving;
