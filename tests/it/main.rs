@@ -18,3 +18,4 @@ mod serving;
 mod smoke;
 mod testbed;
 mod toolset;
+mod tracing_spans;

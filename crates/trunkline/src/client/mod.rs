@@ -131,8 +131,8 @@ impl Client {
         self.managed.live().await.map(drop)
     }
 
-    /// Ends the connection and waits until the server's process is gone. Never fails; the next use connects
-    /// again.
+    /// Ends the connection and waits until the server's process is gone. Calls that run fail at once. Never fails
+    /// itself; the next use connects again.
     pub async fn disconnect(&self) {
         self.managed.disconnect().await;
     }

@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
+use tracing::Instrument as _;
 
 use crate::config::ServerSpec;
 use crate::connection::{CallContext, Connection, EventKind, Events, Hub, SharedConnection, SharedHandler};
@@ -196,7 +197,9 @@ impl Managed {
         loop {
             let live = self.live_for(cx).await?;
             let limits = deadline::Deadlines::of(&self.setup, cx);
-            let outcome = deadline::within(limits, what, cx, |cx| make(live.connection.clone(), cx)).await;
+            let span = tracing::debug_span!("call", server = %self.setup.label, %what); // never the arguments
+            let made = deadline::within(limits, what, cx, |cx| make(live.connection.clone(), cx));
+            let outcome = made.instrument(span).await;
             match outcome {
                 Err(error) if again && live.never_left(&error) => again = false,
                 Err(error) => return Err(self.told(error, &live)),

@@ -16,7 +16,7 @@ use crate::session::{Launch, Recipe, Session, Setting};
 
 /// Connects, once the server's last process is gone and until `stopped`. Settles only after a server that failed is
 /// gone again.
-#[tracing::instrument(level = "debug", skip_all, fields(server = %setup.label))]
+#[tracing::instrument(name = "connect", level = "debug", skip_all, fields(server = %setup.label))]
 pub(super) async fn open(
     setup: &Setup,
     hub: &Arc<Hub>,
