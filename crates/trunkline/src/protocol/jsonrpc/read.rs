@@ -1,0 +1,225 @@
+//! Splitting what comes in.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+
+use super::INTERNAL_ERROR;
+use crate::protocol::raw::RawJson;
+use crate::protocol::scan::{self, Fault, FaultKind};
+
+/// A message as it was split, everything inside still raw.
+#[derive(Debug)]
+pub(crate) enum Message {
+    /// The answer to the request with this id.
+    Response { id: u64, id_was_text: bool, outcome: Outcome, no_version: bool },
+    /// An answer that names no request of ours: id `null`, absent, or not one that we give out.
+    Stray { id: Option<RawJson>, outcome: Outcome },
+    /// The peer asks; the id goes back exactly as it came.
+    Request { id: RawJson, method: String, params: Option<RawJson> },
+    /// The peer tells.
+    Notification { method: String, params: Option<RawJson> },
+}
+
+/// What an answer says.
+#[derive(Debug, Clone)]
+pub(crate) enum Outcome {
+    Result(RawJson),
+    Error(RpcError),
+    /// Neither a result nor an error, or both: the snippet shows it.
+    Malformed(String),
+}
+
+/// A JSON-RPC error object, read leniently.
+#[derive(Debug, Clone)]
+pub(crate) struct RpcError {
+    pub(crate) code: i64,
+    pub(crate) message: String,
+    pub(crate) data: Option<RawJson>,
+}
+
+/// A line that couldn't be read as messages.
+#[derive(Debug)]
+pub(crate) enum Unreadable {
+    /// No JSON object or array: a banner or a log line.
+    Noise,
+    /// JSON, but no JSON-RPC.
+    NotRpc,
+    /// Meant as a message and broken; the id is what could be made out.
+    Broken { id: Option<u64>, why: &'static str },
+}
+
+#[derive(Default)]
+struct Parts {
+    version: bool,
+    id: Option<Range<usize>>,
+    method: Option<Range<usize>>,
+    params: Option<Range<usize>>,
+    result: Option<Range<usize>>,
+    error: Option<Range<usize>>,
+}
+
+/// Splits a line into its messages: one, or several from a batch array. `repaired` tells whether single
+/// characters had to be replaced.
+pub(crate) fn split(line: Bytes, each: &mut dyn FnMut(Result<Message, Unreadable>)) -> bool {
+    let (line, repaired) = match std::str::from_utf8(&line) {
+        Ok(_) => (line, false),
+        Err(_) => (Bytes::from(scan::repair(&line)), true),
+    };
+    let start = scan::blank(&line, 0);
+    match line.get(start) {
+        Some(b'{') => match object(&line) {
+            Ok(parts) => each(classify(&line, parts)),
+            Err(Fault { kind: FaultKind::Surrogate, .. }) if !repaired => {
+                split(Bytes::from(scan::repair(&line)), each);
+                return true;
+            }
+            Err(fault) => each(Err(broken(&line, fault))),
+        },
+        Some(b'[') if scan::whole(&line).is_ok() || holds_messages(&line) => {
+            let item_repaired = scan::Items::new(&line).map(|item| split_item(line.slice(item), each));
+            return item_repaired.fold(repaired, |any, one| any | one);
+        }
+        _ => each(Err(Unreadable::Noise)),
+    }
+    repaired
+}
+
+fn split_item(item: Bytes, each: &mut dyn FnMut(Result<Message, Unreadable>)) -> bool {
+    if item.starts_with(b"{") {
+        return split(item, each);
+    }
+    each(Err(Unreadable::NotRpc));
+    false
+}
+
+/// Whether a broken array was meant as a batch: its whole messages still count, its broken ones give up their id.
+fn holds_messages(line: &[u8]) -> bool {
+    let mut items = scan::Items::new(line);
+    memchr::memmem::find(line, b"\"jsonrpc\"").is_some() && items.any(|item| line[item].starts_with(b"{"))
+}
+
+/// Validates the object and notes where its members are.
+fn object(text: &[u8]) -> Result<Parts, Fault> {
+    let mut parts = Parts::default();
+    let mut at = scan::blank(text, scan::blank(text, 0) + 1);
+    let syntax = |at| Fault { kind: FaultKind::Syntax, at };
+    if text.get(at) == Some(&b'}') {
+        return finish(text, at + 1).map(|()| parts);
+    }
+    loop {
+        if text.get(at) != Some(&b'"') {
+            return Err(syntax(at));
+        }
+        let key_end = scan::value(text, at)?;
+        let colon = scan::blank(text, key_end);
+        if text.get(colon) != Some(&b':') {
+            return Err(syntax(colon));
+        }
+        let start = scan::blank(text, colon + 1);
+        let end = scan::value(text, start)?;
+        parts.note(&text[at + 1..key_end - 1], start..end, text);
+        at = scan::blank(text, end);
+        match text.get(at) {
+            Some(b',') => at = scan::blank(text, at + 1),
+            Some(b'}') => return finish(text, at + 1).map(|()| parts),
+            _ => return Err(syntax(at)),
+        }
+    }
+}
+
+fn finish(text: &[u8], at: usize) -> Result<(), Fault> {
+    let end = scan::blank(text, at);
+    if end == text.len() { Ok(()) } else { Err(Fault { kind: FaultKind::Syntax, at: end }) }
+}
+
+impl Parts {
+    fn note(&mut self, key: &[u8], value: Range<usize>, text: &[u8]) {
+        match key {
+            b"jsonrpc" => self.version = &text[value] == b"\"2.0\"",
+            b"id" => self.id = Some(value),
+            b"method" => self.method = Some(value),
+            b"params" => self.params = Some(value),
+            b"result" => self.result = Some(value),
+            b"error" => self.error = Some(value),
+            _ => {}
+        }
+    }
+}
+
+fn classify(line: &Bytes, parts: Parts) -> Result<Message, Unreadable> {
+    let raw = |range: Range<usize>| RawJson::trusted(line.slice(range));
+    let id = parts.id.map(raw).filter(|id| !id.is_null());
+    if let Some(method) = parts.method.map(raw).and_then(|method| method.as_text()) {
+        let params = parts.params.map(raw).filter(|params| !params.is_null());
+        return Ok(match id {
+            Some(id) => Message::Request { id, method, params },
+            None => Message::Notification { method, params },
+        });
+    }
+    let error = parts.error.map(raw).filter(|error| !error.is_null());
+    if parts.result.is_none() && error.is_none() && id.is_none() {
+        return Err(Unreadable::NotRpc);
+    }
+    let result = parts.result.map(raw).filter(|result| error.is_none() || !result.is_null());
+    let outcome = match (result, error) {
+        (Some(result), None) => Outcome::Result(result),
+        (None, Some(error)) => Outcome::Error(RpcError::read(&error)),
+        _ => Outcome::Malformed(snippet(line)),
+    };
+    match id.as_ref().and_then(own_id) {
+        Some((id, id_was_text)) => Ok(Message::Response { id, id_was_text, outcome, no_version: !parts.version }),
+        None => Ok(Message::Stray { id, outcome }),
+    }
+}
+
+/// Our ids are integers. A peer that writes one as the very same digits in quotes is understood.
+fn own_id(id: &RawJson) -> Option<(u64, bool)> {
+    let text = id.as_bytes();
+    let quoted = text.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\""));
+    let digits = quoted.unwrap_or(text);
+    let canonical = digits == b"0" || !digits.starts_with(b"0");
+    let number = std::str::from_utf8(digits).ok().filter(|_| canonical)?;
+    number
+        .bytes()
+        .all(|byte| byte.is_ascii_digit())
+        .then(|| number.parse().ok())
+        .flatten()
+        .map(|id| (id, quoted.is_some()))
+}
+
+impl RpcError {
+    fn read(error: &RawJson) -> Self {
+        let code = error.get("code").and_then(|code| code.decode().ok());
+        let message = error.get("message").map(|message| message.as_text().unwrap_or_else(|| message.to_string()));
+        Self {
+            code: code.unwrap_or(INTERNAL_ERROR),
+            message: message.or_else(|| error.as_text()).unwrap_or_else(|| error.to_string()),
+            data: error.field("data"),
+        }
+    }
+}
+
+fn broken(line: &[u8], fault: Fault) -> Unreadable {
+    let id = scan::Members::new(line)
+        .filter(|member| &line[member.key.clone()] == b"id")
+        .last()
+        .map(|member| RawJson::trusted(Bytes::copy_from_slice(&line[member.value])))
+        .and_then(|id| own_id(&id));
+    let looks_like_rpc = memchr::memmem::find(line, b"\"jsonrpc\"").is_some() || id.is_some();
+    match fault.kind {
+        _ if !looks_like_rpc => Unreadable::Noise,
+        FaultKind::Depth => Unreadable::Broken { id: id.map(|id| id.0), why: "nested too deep" },
+        _ => Unreadable::Broken { id: id.map(|id| id.0), why: "not valid JSON" },
+    }
+}
+
+/// The start of a text, safe to show: controls escaped, at most 200 characters.
+pub(crate) fn snippet(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&text[..text.len().min(1000)]);
+    let mut out = String::new();
+    for c in text.chars().take(200) {
+        if c.is_control() { out.extend(c.escape_default()) } else { out.push(c) }
+    }
+    out
+}

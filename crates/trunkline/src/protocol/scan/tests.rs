@@ -1,0 +1,156 @@
+use super::walk::skip;
+use super::*;
+use proptest::prelude::*;
+
+fn nested(depth: usize) -> Vec<u8> {
+    [b"[".repeat(depth), b"]".repeat(depth)].concat()
+}
+
+#[test]
+fn accepts_what_json_is() {
+    for text in [
+        "0",
+        "-0.5e+3",
+        "1E9",
+        "\"\"",
+        "\"\\u00e9\\n\\/\"",
+        "\"\\ud83d\\ude00\"",
+        "[]",
+        "[ 1 , [ ] ]",
+        "{}",
+        "{ \"a\" : { \"b\" : [ true , false , null ] } , \"c\":\"\" }",
+        " \t\r\n1 ",
+    ] {
+        assert_eq!(whole(text.as_bytes()), Ok(()), "{text}");
+    }
+}
+
+#[test]
+fn refuses_what_json_is_not() {
+    for text in [
+        "",
+        " ",
+        "01",
+        "1.",
+        ".5",
+        "+1",
+        "-",
+        "1e",
+        "NaN",
+        "Infinity",
+        "tru",
+        "\"",
+        "\"\\x\"",
+        "\"\\u12\"",
+        "\"a\nb\"",
+        "[1,]",
+        "[1 2]",
+        "[",
+        "]",
+        "{\"a\"}",
+        "{\"a\":}",
+        "{\"a\":1,}",
+        "{a:1}",
+        "{1:1}",
+        "1 1",
+        "[}",
+    ] {
+        assert_eq!(whole(text.as_bytes()).unwrap_err().kind, FaultKind::Syntax, "{text}");
+    }
+}
+
+#[test]
+fn counts_depth_and_never_recurses() {
+    assert_eq!(whole(&nested(130)), Ok(()));
+    assert_eq!(whole(&nested(MAX_DEPTH)), Ok(()));
+    assert_eq!(whole(&nested(MAX_DEPTH + 2)).unwrap_err().kind, FaultKind::Depth);
+    assert_eq!(whole(&nested(200_000)).unwrap_err().kind, FaultKind::Depth);
+    assert_eq!(skip(&nested(200_000), 0), 400_000);
+}
+
+#[test]
+fn repairs_single_characters() {
+    for (bad, good) in [
+        (&b"\"\\ud83d\""[..], "\"\\ufffd\""),
+        (b"\"\\ud83dx\\ude00\"", "\"\\ufffdx\\ufffd\""),
+        (b"\"\\\\ud83d\"", "\"\\\\ud83d\""),
+        (b"\"\xE9\"", "\"\u{fffd}\""),
+        (b"\"\\ud83d\\ude00\"", "\"\\ud83d\\ude00\""),
+    ] {
+        assert_eq!(String::from_utf8(repair(bad)).unwrap(), good);
+    }
+}
+
+#[test]
+fn walks_members_and_items() {
+    let text = br#" { "a" : [1, {"x":"}"}] , "b\u0063":"]," } "#;
+    let members: Vec<_> = Members::new(text).map(|m| (text[m.key].to_vec(), text[m.value].to_vec())).collect();
+    assert_eq!(members.len(), 2);
+    assert_eq!(members[0].1, br#"[1, {"x":"}"}]"#);
+    assert!(key_is(&members[1].0, "bc"));
+    let mut walk = Walk::new(text);
+    walk.enter();
+    assert_eq!(walk.key(), Some(&b"a"[..]));
+    walk.enter();
+    assert!(walk.item() && walk.value() == b"1");
+    assert!(walk.item());
+    walk.enter();
+    assert_eq!((walk.key(), walk.value(), walk.key()), (Some(&b"x"[..]), &b"\"}\""[..], None));
+    assert!(!walk.item());
+    assert_eq!((walk.key(), walk.value(), walk.key()), (Some(&b"b\\u0063"[..]), &b"\"],\""[..], None));
+    let items: Vec<_> = Items::new(&members[0].1).map(|r| members[0].1[r].to_vec()).collect();
+    assert_eq!(items, [b"1".to_vec(), br#"{"x":"}"}"#.to_vec()]);
+}
+
+fn json() -> impl Strategy<Value = serde_json::Value> {
+    let leaf = prop_oneof![
+        Just(serde_json::Value::Null),
+        any::<bool>().prop_map(Into::into),
+        any::<i64>().prop_map(Into::into),
+        ".*".prop_map(serde_json::Value::String),
+    ];
+    leaf.prop_recursive(4, 32, 6, |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..6).prop_map(serde_json::Value::Array),
+            proptest::collection::hash_map(".*", inner, 0..6)
+                .prop_map(|map| serde_json::Value::Object(map.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn agrees_with_serde_on_good_json(value in json()) {
+        let text = serde_json::to_vec(&value).unwrap();
+        prop_assert_eq!(whole(&text), Ok(()));
+        prop_assert_eq!(skip(&text, 0), text.len());
+    }
+
+    #[test]
+    fn agrees_with_serde_on_damaged_json(value in json(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+        let mut text = serde_json::to_vec(&value).unwrap();
+        let at = at.index(text.len());
+        text[at] = byte;
+        let ours = whole(&text);
+        let theirs = serde_json::from_slice::<serde_json::Value>(&text);
+        if std::str::from_utf8(&text).is_ok() {
+            // serde_json also refuses numbers out of range, which are legal JSON.
+            let out_of_range = matches!(&theirs, Err(e) if e.to_string().contains("out of range"));
+            prop_assert!(ours.is_ok() == theirs.is_ok() || out_of_range, "{:?} {:?}", ours, theirs);
+        }
+    }
+
+    #[test]
+    fn never_panics(text in proptest::collection::vec(any::<u8>(), 0..200)) {
+        let _ = whole(&text);
+        let _ = skip(&text, 0);
+        let _ = Members::new(&text).count();
+        let _ = Items::new(&text).count();
+        let mut walk = Walk::new(&text);
+        walk.enter();
+        for _ in 0..text.len() {
+            let _ = (walk.key(), walk.value());
+        }
+        let _ = repair(&text);
+    }
+}
