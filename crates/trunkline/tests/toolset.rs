@@ -453,7 +453,14 @@ async fn models_are_told_everything_as_text() {
 
 #[tokio::test]
 async fn local_tools_keep_to_the_context_as_remote_ones_do() {
-    let endless = || FunctionTool::new("endless", "", std::future::pending::<()>);
+    let started = Arc::new(tokio::sync::Notify::new());
+    let endless = || {
+        let started = started.clone();
+        FunctionTool::new("endless", "", move || {
+            started.notify_one();
+            std::future::pending::<()>()
+        })
+    };
     let server = trunkline::StaticServer::new().tool(endless());
     let tools = ToolSet::builder()
         .tool(endless())
@@ -464,10 +471,15 @@ async fn local_tools_keep_to_the_context_as_remote_ones_do() {
         let cx = CallContext::new().with_timeout(Duration::from_millis(10));
         let error = tools.call_result(name, (), &cx).await.unwrap_err();
         assert_eq!((error.kind(), error.may_have_run()), (ErrorKind::Deadline, true), "{error}");
+        started.notified().await; // by the call that was given up
         let switch = Cancellation::new();
-        switch.cancel();
-        let cx = CallContext::new().with_cancellation(switch);
-        let error = tools.call_result(name, (), &cx).await.unwrap_err();
+        let cx = CallContext::new().with_cancellation(switch.clone());
+        let cancel = async {
+            started.notified().await;
+            switch.cancel();
+        };
+        let (outcome, ()) = tokio::join!(tools.call_result(name, (), &cx), cancel);
+        let error = outcome.unwrap_err();
         assert_eq!((error.kind(), error.may_have_run()), (ErrorKind::Cancelled, true), "{error}");
     }
 }
