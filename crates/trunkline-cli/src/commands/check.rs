@@ -221,7 +221,8 @@ async fn connect(client: &Client, firsts: &FirstMessages, report: &mut Report) -
             let revision = info.protocol_version().unwrap_or_default();
             let name = format!("{} {}", info.name(), info.version());
             report.ok("handshake", Some(rest), format!("{}, protocol {revision}", name.trim()));
-            let names: Vec<_> = info.capabilities().members().map(|(name, _)| name).collect();
+            let mut names: Vec<_> = info.capabilities().members().map(|(name, _)| name).collect();
+            names.sort_unstable();
             report.ok("capabilities", None, if names.is_empty() { "none".to_owned() } else { names.join(", ") });
             report.oddities.extend(oddities::of_text("the instructions", info.instructions().as_deref()));
             true

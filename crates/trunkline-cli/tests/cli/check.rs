@@ -17,7 +17,7 @@ fn a_good_server_passes_every_stage() {
          ok command TIME PROGRAM\n\
          ok start TIME\n\
          ok handshake TIME trunkline-demo 0.1.0, protocol 2025-11-25\n\
-         ok capabilities prompts, resources, tools\n\
+         ok capabilities logging, prompts, resources, tools\n\
          ok tools TIME 9\n\
          ok resources TIME 2\n\
          ok templates TIME 1\n\
