@@ -26,9 +26,10 @@ pub(super) async fn request(session: &Session, method: &str, params: Params<'_>,
     let line = jsonrpc::request(id, method, params, meta);
     session.desk.trace("out", &line);
     let mut call = Call { id, desk: &session.desk, wire: &session.wire, cancel: false };
-    if let Err(unsent) = session.wire.send(Kind::Request { eager: under_way <= EAGER }, line).await {
-        return Err(why_unsent(unsent, waiting).await);
-    }
+    let sent = match session.wire.send(Kind::Request { eager: under_way <= EAGER }, line).await {
+        Ok(sent) => sent,
+        Err(unsent) => return Err(why_unsent(unsent, waiting).await),
+    };
     call.cancel = method != "initialize"; // which must not be cancelled
     let answer = match cx.cancellation() {
         None => waiting.await,
@@ -38,7 +39,12 @@ pub(super) async fn request(session: &Session, method: &str, params: Params<'_>,
         },
     };
     call.cancel = false;
-    answer.unwrap_or_else(|_| Err(Error::new(ErrorKind::Closed, "The session ended").with_may_have_run(true)))
+    let answer =
+        answer.unwrap_or_else(|_| Err(Error::new(ErrorKind::Closed, "The session ended").with_may_have_run(true)));
+    answer.map_err(|error| match error.kind() {
+        ErrorKind::Closed if session.wire.lost(sent) => error.with_may_have_run(false),
+        _ => error,
+    })
 }
 
 /// Sends a notification.

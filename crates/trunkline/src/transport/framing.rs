@@ -113,11 +113,17 @@ struct OutState {
     writing: usize,
     open: bool,
     at_once: Option<Arc<dyn TryWrite>>,
+    /// How many bytes were taken, and how many of them written, since the beginning.
+    taken: u64,
+    written: u64,
+    /// Writing failed: what wasn't written never will be.
+    broken: bool,
 }
 
 impl Outbox {
     pub(crate) fn new(max_unsent: usize, at_once: Option<Arc<dyn TryWrite>>) -> Arc<Self> {
-        let state = OutState { unsent: BytesMut::new(), writing: 0, open: true, at_once };
+        let unsent = BytesMut::new();
+        let state = OutState { unsent, writing: 0, open: true, at_once, taken: 0, written: 0, broken: false };
         Arc::new(Self { state: Mutex::new(state), wake: Notify::new(), max_unsent })
     }
 
@@ -125,8 +131,9 @@ impl Outbox {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a message, whatever its size where nothing waits; else what waits has a bound.
-    pub(crate) fn send(&self, line: &[u8], eager: bool) -> Result<()> {
+    /// Takes a message, whatever its size where nothing waits; else what waits has a bound. Gives the place of its
+    /// end in all that is sent.
+    pub(crate) fn send(&self, line: &[u8], eager: bool) -> Result<u64> {
         let mut state = self.state();
         if !state.open {
             return Err(super::gone());
@@ -135,7 +142,10 @@ impl Outbox {
         let waiting = state.writing + state.unsent.len();
         if eager && waiting == 0 {
             match state.at_once.as_ref().map(|pipe| pipe.try_write(line)) {
-                Some(Ok(written)) => rest = &line[written..],
+                Some(Ok(written)) => {
+                    rest = &line[written..];
+                    state.written += written as u64;
+                }
                 Some(Err(error)) if !matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
                     self.shut(state);
                     return Err(super::gone());
@@ -143,7 +153,8 @@ impl Outbox {
                 _ => {}
             }
             if rest.is_empty() {
-                return Ok(());
+                state.taken += line.len() as u64;
+                return Ok(state.taken);
             }
         }
         if waiting > 0 && waiting + rest.len() > self.max_unsent {
@@ -151,9 +162,17 @@ impl Outbox {
             return Err(Error::new(ErrorKind::Limit, text).with_hint("Raise Limits::max_unsent if so much is right"));
         }
         state.unsent.extend_from_slice(rest);
+        state.taken += line.len() as u64;
+        let end = state.taken;
         drop(state);
         self.wake.notify_one();
-        Ok(())
+        Ok(end)
+    }
+
+    /// Whether the message that ends at `end` was certainly not sent whole and never will be.
+    pub(crate) fn lost(&self, end: u64) -> bool {
+        let state = self.state();
+        state.broken && state.written < end
     }
 
     /// Takes no more; the flusher ends when everything is written.
@@ -172,7 +191,7 @@ impl Outbox {
     /// tells the peer.
     pub(crate) async fn flush(&self, mut stream: impl AsyncWrite + Unpin) {
         loop {
-            let chunk = {
+            let mut chunk = {
                 let mut state = self.state();
                 state.writing = state.unsent.len();
                 if state.writing == 0 && !state.open {
@@ -184,14 +203,25 @@ impl Outbox {
                 self.wake.notified().await;
                 continue;
             }
-            let written = stream.write_all(&chunk).await;
-            if written.is_err() || stream.flush().await.is_err() {
-                let mut state = self.state();
-                (state.open, state.writing, state.at_once) = (false, 0, None);
-                state.unsent.clear();
-                return;
+            while !chunk.is_empty() {
+                match stream.write(&chunk).await {
+                    Ok(written) if written > 0 => {
+                        chunk.advance(written);
+                        self.state().written += written as u64;
+                    }
+                    _ => return self.give_up(),
+                }
+            }
+            if stream.flush().await.is_err() {
+                return self.give_up();
             }
         }
+    }
+
+    fn give_up(&self) {
+        let mut state = self.state();
+        (state.open, state.writing, state.at_once, state.broken) = (false, 0, None, true);
+        state.unsent.clear();
     }
 }
 
@@ -268,5 +298,23 @@ mod tests {
         let outbox = Outbox::new(10, None);
         outbox.send(b"12345678", false).unwrap();
         assert_eq!(outbox.send(b"12345678", false).unwrap_err().kind(), ErrorKind::Limit);
+    }
+
+    #[tokio::test]
+    async fn what_a_broken_stream_did_not_take_is_known_to_be_lost() {
+        let outbox = Outbox::new(1 << 20, None);
+        let (writer, mut reader) = tokio::io::duplex(8);
+        let flusher = tokio::spawn({
+            let outbox = outbox.clone();
+            async move { outbox.flush(writer).await }
+        });
+        let first = outbox.send(b"12345678", false).unwrap();
+        let mut taken = [0; 8];
+        reader.read_exact(&mut taken).await.unwrap();
+        let second = outbox.send(b"abcdefghijkl", false).unwrap();
+        assert!(!outbox.lost(second), "it may still be written");
+        drop(reader);
+        flusher.await.unwrap();
+        assert_eq!((outbox.lost(first), outbox.lost(second)), (false, true));
     }
 }

@@ -43,6 +43,10 @@ pub(crate) enum Kind {
 /// The right to run a server's process; there is one a server, so that its processes never overlap.
 pub(crate) type Turn = tokio::sync::OwnedSemaphorePermit;
 
+/// A message that a transport took.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sent(u64);
+
 /// How to reach a server.
 #[derive(Clone)]
 pub(crate) enum Recipe {
@@ -122,18 +126,28 @@ impl Wire {
     }
 
     /// Sends one message. It certainly did not leave where this fails.
-    pub(crate) async fn send(&self, kind: Kind, line: Bytes) -> Result<()> {
+    pub(crate) async fn send(&self, kind: Kind, line: Bytes) -> Result<Sent> {
         self.tell(kind, line)
     }
 
-    /// Like [`send`](Self::send) from where nothing can be awaited (a destructor).
-    pub(crate) fn tell(&self, kind: Kind, line: Bytes) -> Result<()> {
+    /// Whether a message that was taken certainly never reached the peer whole.
+    pub(crate) fn lost(&self, sent: Sent) -> bool {
         match self {
-            Wire::Memory(wire) => wire.send(line),
-            Wire::Stream(wire) => wire.send(line),
+            #[cfg(all(unix, feature = "stdio"))]
+            Wire::Stdio(wire) => wire.lost(sent.0),
+            _ => false,
+        }
+    }
+
+    /// Like [`send`](Self::send) from where nothing can be awaited (a destructor).
+    pub(crate) fn tell(&self, kind: Kind, line: Bytes) -> Result<Sent> {
+        let end = match self {
+            Wire::Memory(wire) => wire.send(line).map(|()| 0),
+            Wire::Stream(wire) => wire.send(line).map(|()| 0),
             #[cfg(all(unix, feature = "stdio"))]
             Wire::Stdio(wire) => wire.send(kind, line),
-        }
+        };
+        end.map(Sent)
     }
 
     /// Ends the transport and waits until everything it owned is gone. Bounded by the limits' graces.

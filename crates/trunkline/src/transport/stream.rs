@@ -60,7 +60,7 @@ pub(crate) fn over(
 
 impl StreamWire {
     pub(crate) fn send(&self, line: Bytes) -> Result<()> {
-        self.outbox.send(&line, false)
+        self.outbox.send(&line, false).map(drop)
     }
 
     /// Writes what is left, then stops.

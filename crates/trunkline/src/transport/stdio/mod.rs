@@ -66,7 +66,11 @@ pub(crate) fn start(launch: &Launch, limits: &Limits, inbox: Arc<dyn Inbox>, tur
 }
 
 impl StdioWire {
-    pub(crate) fn send(&self, kind: Kind, line: Bytes) -> Result<()> {
+    pub(crate) fn lost(&self, end: u64) -> bool {
+        self.outbox.lost(end)
+    }
+
+    pub(crate) fn send(&self, kind: Kind, line: Bytes) -> Result<u64> {
         let eager = !matches!(kind, Kind::Request { eager: false });
         self.outbox.send(&line, eager)
     }
@@ -132,9 +136,10 @@ impl Supervisor {
     async fn went_away(&mut self, closed: &str) -> Error {
         if timeout(DRAIN, self.process.exited()).await.is_ok() {
             self.tail.set_exited();
+            self.farewell.outbox.close(); // the flusher finds out what never left
             let deadline = Instant::now() + DRAIN;
-            let Tasks { reader, drain, .. } = &mut self.tasks;
-            tokio::join!(finished(reader, deadline), finished(drain, deadline));
+            let Tasks { reader, drain, flusher } = &mut self.tasks;
+            tokio::join!(finished(reader, deadline), finished(drain, deadline), finished(flusher, deadline));
         }
         let error = match self.process.status() {
             Some(status) => {
