@@ -251,3 +251,55 @@ async fn all_at_once_with_three_dead_ones() {
     }
     multi.disconnect().await;
 }
+
+/// The program on a config of them all: a list with a line for each dead one, then a call, a read and a prompt each.
+#[test]
+#[ignore = "testbed"]
+fn the_program_lists_calls_reads_and_prompts_each() {
+    let bench = Bench::new();
+    let mut entries = serde_json::Map::new();
+    for server in &bench.servers {
+        entries.insert(
+            server.id.clone(),
+            json!({"command": server.command, "args": server.args, "env": server.env, "startTimeout": 120}),
+        );
+    }
+    entries.insert("missing".to_owned(), json!({"command": "no-such-command-anywhere"}));
+    entries.insert("exits".to_owned(), json!({"command": "/bin/sh", "args": ["-c", "echo sorry >&2; exit 3"]}));
+    entries.insert("unset".to_owned(), json!({"command": "true", "args": ["${NOT_SET_FOR_THIS_TEST}"]}));
+    let config = bench.dir.join("mcp.json");
+    std::fs::write(&config, json!({"mcpServers": entries}).to_string()).unwrap();
+    let run = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_trunkline-under-test"));
+        let output = command.args(args).arg("--config").arg(&config).current_dir(bench.dir.path()).output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    };
+
+    let (code, listed, told) = run(&["list", "--brief", "--wait"]);
+    assert_eq!(code, Some(0), "{told}");
+    for server in &bench.servers {
+        assert!(listed.lines().any(|line| line == server.id), "{} is missing:\n{listed}{told}", server.id);
+    }
+    for dead in ["failed missing:", "failed exits: the server exited (exit status 3): sorry", "failed unset:"] {
+        assert!(told.contains(dead), "{told}");
+    }
+    for server in &bench.servers {
+        let tool = format!("{}.{}", server.id, server.call.tool);
+        let (code, out, err) = run(&["call", &tool, "--args", &server.call.arguments.to_string(), "--raw"]);
+        assert_eq!(code, Some(0), "{tool}: {out}{err}");
+        if let Some(read) = &server.read {
+            let (code, out, err) = run(&["read", &read.uri, "--from", &server.id]);
+            assert!(code == Some(0) && out.contains(&read.text), "{}: {out}{err}", server.id);
+        }
+        if let Some(prompt) = &server.prompt {
+            let name = format!("{}.{}", server.id, prompt.name);
+            let arguments = prompt.arguments.as_object().unwrap().iter();
+            let arguments: Vec<_> =
+                arguments.map(|(key, value)| format!("{key}={}", value.as_str().unwrap())).collect();
+            let args: Vec<_> = ["prompt", &name].into_iter().chain(arguments.iter().map(String::as_str)).collect();
+            let (code, out, err) = run(&args);
+            assert!(code == Some(0) && out.contains(&prompt.text), "{name}: {out}{err}");
+        }
+    }
+}
