@@ -120,6 +120,21 @@ struct OutState {
     broken: bool,
 }
 
+/// So much is gathered before it is written without waiting for the flusher: the peer then works on it while more
+/// gathers.
+const GATHERED: usize = 1 << 10;
+
+impl OutState {
+    /// Writes what was gathered, as far as that goes without waiting; whether nothing is left. A stream that breaks
+    /// is the flusher's to find.
+    fn write_gathered(&mut self) -> bool {
+        let written = self.at_once.as_ref().and_then(|pipe| pipe.try_write(&self.unsent).ok()).unwrap_or(0);
+        self.unsent.advance(written);
+        self.written += written as u64;
+        self.unsent.is_empty()
+    }
+}
+
 impl Outbox {
     pub(crate) fn new(max_unsent: usize, at_once: Option<Arc<dyn TryWrite>>) -> Arc<Self> {
         let unsent = BytesMut::new();
@@ -164,6 +179,9 @@ impl Outbox {
         state.unsent.extend_from_slice(rest);
         state.taken += line.len() as u64;
         let end = state.taken;
+        if state.unsent.len() >= GATHERED && state.writing == 0 && state.write_gathered() {
+            return Ok(end);
+        }
         drop(state);
         self.wake.notify_one();
         Ok(end)
