@@ -53,13 +53,13 @@ fn a_project_file_starts_nothing_until_it_is_trusted_and_not_after_it_changed() 
     let marker = bench.path("PWNED");
     let write = |extra: &str| {
         let entry = json!({"command": "/bin/sh", "args": ["-c", format!("echo $$ > '{}' {extra}", marker.display())]});
-        bench.config_at("work/.mcp.json", [("evil", entry)])
+        bench.config_at("here/.mcp.json", [("evil", entry)])
     };
     write("");
     for args in [&["list"][..], &["check"], &["call", "evil.x"], &["read", "x:y"]] {
         let ran = bench.run(args);
         assert_eq!((ran.code, ran.stdout.as_str()), (8, ""), "{args:?} {ran:?}");
-        assert!(ran.stderr.contains("trunkline config trust DIR/work/.mcp.json"), "{ran:?}");
+        assert!(ran.stderr.contains("trunkline config trust DIR/here/.mcp.json"), "{ran:?}");
     }
     assert_eq!(bench.run(&["list", "--json"]).json()["error"]["kind"], "not_trusted");
     assert!(!marker.exists());
@@ -83,13 +83,13 @@ fn a_project_file_starts_nothing_until_it_is_trusted_and_not_after_it_changed() 
 #[test]
 fn a_file_that_is_not_trusted_is_mentioned_beside_others() {
     let bench = Bench::new();
-    bench.config_at("work/mcp.json", [("evil", json!({"command": "x"}))]);
+    bench.config_at("here/mcp.json", [("evil", json!({"command": "x"}))]);
     let config = bench.config([("demo", bench.demo())]);
     let ran = bench.run(&["call", "demo.echo", "text=x", "--config", &config]);
     ran.is(
         0,
         "x\n",
-        "note: DIR/work/mcp.json is not trusted; its 1 server can't be used yet (trunkline config trust DIR/work/mcp.json)\n",
+        "note: DIR/here/mcp.json is not trusted; its 1 server can't be used yet (trunkline config trust DIR/here/mcp.json)\n",
     );
     assert_eq!(bench.run(&["call", "evil.x", "--config", &config]).code, 8);
 }
@@ -102,7 +102,7 @@ fn without_config_the_places_are_named() {
     assert!(ran.stderr.contains("DIR/home/.config/trunkline/mcp.json"), "{ran:?}");
     let missing = bench.run(&["list", "--config", "absent.json"]);
     assert_eq!(missing.code, 2);
-    assert!(missing.stderr.starts_with("error: The config file DIR/work/absent.json doesn't exist\n"), "{missing:?}");
+    assert!(missing.stderr.starts_with("error: The config file DIR/here/absent.json doesn't exist\n"), "{missing:?}");
     let empty = bench.config([]);
     let ran = bench.run(&["list", "--config", &empty]);
     assert_eq!((ran.code, ran.stderr.lines().next()), (2, Some("error: There is no server in DIR/mcp-test.json")));

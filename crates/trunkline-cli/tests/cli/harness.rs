@@ -51,7 +51,7 @@ pub(crate) struct Ran {
 impl Bench {
     pub(crate) fn new() -> Self {
         let bench = Self { dir: TempDir::new().unwrap() };
-        for folder in ["home/.config/trunkline", "work"] {
+        for folder in ["home/.config/trunkline", "here"] {
             fs::create_dir_all(bench.path(folder)).unwrap();
         }
         fs::write(bench.path("server.sh"), SERVER).unwrap();
@@ -93,7 +93,7 @@ impl Bench {
 
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(PROGRAM);
-        command.args(args).current_dir(self.path("work")).env_clear();
+        command.args(args).current_dir(self.path("here")).env_clear();
         command.env("PATH", "/usr/bin:/bin").env("HOME", self.path("home"));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command

@@ -81,5 +81,5 @@ fn arguments_reach_the_server_without_a_shell() {
     let config = bench.config([("s", json!({"command": "/bin/sh", "args": args}))]);
     bench.run(&["list", "--config", &config]);
     assert_eq!(bench.read("argv").lines().collect::<Vec<_>>(), harmful);
-    assert!(!bench.path("work/PWNED").exists());
+    assert!(!bench.path("here/PWNED").exists());
 }
