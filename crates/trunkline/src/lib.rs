@@ -10,6 +10,7 @@
 //! | several servers | [`MultiServer`], or [`Client::from_config`] |
 //! | an agent with tools of its own and of servers | [`ToolSet`] |
 //! | functions that should be a server, or a test without one | [`StaticServer`], [`FunctionTool`], [`#[tool]`](macro@tool) |
+//! | those tools in the request to a model, and its calls carried out | [`format`](mod@format) |
 //! | something else that has tools | implement [`Connection`] |
 //! | no async runtime | [`blocking`] |
 //!
@@ -66,6 +67,7 @@ mod transport;
 
 // values and rules, without state
 mod error;
+pub mod format;
 mod limits;
 mod name;
 pub mod protocol;

@@ -76,8 +76,47 @@ pub(crate) fn told_apart(name: &str, label: &str, tool: &str, taken: impl Fn(&st
 }
 
 fn hashed(name: &str, hash: u32) -> String {
-    let part = clean(name, true);
-    format!("{}_{hash:08x}", &part[..part.len().min(LONGEST - HASH)])
+    MODELS.hashed(name, hash)
+}
+
+/// What every model provider takes as the name of a tool.
+const MODELS: NameRule = NameRule { also: "-", longest: LONGEST, letter_first: false };
+
+/// What somebody takes as a name: ASCII letters, digits, `_` and a few more.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NameRule {
+    /// The characters besides letters, digits and `_`.
+    pub(crate) also: &'static str,
+    /// The longest, in bytes. At least that of a hash and a few more.
+    pub(crate) longest: usize,
+    /// Whether it has to begin with a letter or `_`.
+    pub(crate) letter_first: bool,
+}
+
+impl NameRule {
+    pub(crate) fn takes(&self, name: &str) -> bool {
+        let first = name.bytes().next();
+        let begins = !self.letter_first || first.is_some_and(|first| first.is_ascii_alphabetic() || first == b'_');
+        begins && (1..=self.longest).contains(&name.len()) && name.chars().all(|c| self.keeps(c))
+    }
+
+    /// A legal name in place of one that isn't, or that is taken: with the hash at its end.
+    pub(crate) fn instead(&self, name: &str, taken: impl Fn(&str) -> bool) -> String {
+        let hash = hash("", name);
+        (0..=u32::MAX).map(|n| self.hashed(name, hash.wrapping_add(n))).find(|name| !taken(name)).unwrap_or_default()
+    }
+
+    fn keeps(&self, c: char) -> bool {
+        c.is_ascii_alphanumeric() || c == '_' || self.also.contains(c)
+    }
+
+    fn hashed(&self, name: &str, hash: u32) -> String {
+        let mut part: String = name.chars().map(|c| if self.keeps(c) { c } else { '_' }).collect();
+        if self.letter_first && !part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+            part.insert(0, '_');
+        }
+        format!("{}_{hash:08x}", &part[..part.len().min(self.longest - HASH)])
+    }
 }
 
 /// Whether names under two labels (in their clean form) could be the same.

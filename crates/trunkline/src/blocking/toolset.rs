@@ -5,7 +5,9 @@ use serde_json::Value;
 use super::runtime::{finish, run, wait};
 use crate::connection::CallContext;
 use crate::error::{Error, Result};
-use crate::protocol::{IntoArguments, ToolDefinition, ToolResult};
+use crate::format::text::text_of_error;
+use crate::format::{Answers, Definitions, Dialect};
+use crate::protocol::{IntoArguments, RawJson, ToolDefinition, ToolResult};
 use crate::toolset::{self, ToolSetBuilder};
 
 /// The tools of an agent. Twin of [`ToolSet`](crate::ToolSet), which says more of each method.
@@ -63,6 +65,32 @@ impl ToolSet {
         run(self.0.definitions())
     }
 
+    /// The tools in the dialect of a model's provider.
+    ///
+    /// # Errors
+    /// As [`ToolSet::definitions_for`](crate::ToolSet::definitions_for).
+    pub fn definitions_for(&self, dialect: Dialect) -> Result<Definitions> {
+        run(self.0.definitions_for(dialect))
+    }
+
+    /// Makes the calls that a model's message asks for and writes the messages that answer them. Never fails.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use trunkline::format::Dialect;
+    /// use trunkline::{FunctionTool, ToolSet};
+    ///
+    /// let tools = ToolSet::builder().tool(FunctionTool::new("now", "", || "noon")).build_blocking()?;
+    /// let definitions = tools.definitions_for(Dialect::OpenAiChat)?;
+    /// let message = json!({"tool_calls": [{"id": "c1", "function": {"name": "now", "arguments": "{}"}}]});
+    /// assert_eq!(tools.run(&definitions, &message).answers()[0].text(), "noon");
+    /// # Ok::<(), trunkline::Error>(())
+    /// ```
+    pub fn run(&self, definitions: &Definitions, message: impl Into<RawJson>) -> Answers {
+        let message = message.into();
+        wait(self.0.run(definitions, message.clone())).unwrap_or_else(|error| definitions.refused(message, &error))
+    }
+
     /// Calls a tool and unwraps what it gives.
     ///
     /// # Errors
@@ -81,7 +109,7 @@ impl ToolSet {
 
     /// Calls a tool and says what came of it in the words that a model should see. Never fails.
     pub fn call_text(&self, name: &str, arguments: impl IntoArguments) -> String {
-        wait(self.0.call_text(name, arguments)).unwrap_or_else(|error| toolset::text_of_error(&error))
+        wait(self.0.call_text(name, arguments)).unwrap_or_else(|error| text_of_error(&error))
     }
 
     /// Makes many calls. Outcomes in the calls' order; one that fails doesn't stop the others.
@@ -114,7 +142,7 @@ impl ToolSet {
         let calls: Vec<_> = calls.into_iter().collect();
         let count = calls.len();
         let all = wait(self.0.call_many_text(calls));
-        all.unwrap_or_else(|error| vec![toolset::text_of_error(&error); count])
+        all.unwrap_or_else(|error| vec![text_of_error(&error); count])
     }
 
     /// The label of the server that a listed tool is of; nothing for a tool of this process.

@@ -9,9 +9,9 @@ use serde_json::Value;
 use super::ToolSet;
 use super::hook::{PendingCall, Verdict};
 use super::table::Entry;
-use super::text;
 use crate::connection::CallContext;
 use crate::error::{Error, ErrorKind, Result};
+use crate::format::text;
 use crate::managed::{What, within_context};
 use crate::protocol::{Arguments, IntoArguments, ToolResult};
 use crate::tool::Tool;
@@ -203,7 +203,7 @@ fn prepared<N: AsRef<str>, A: IntoArguments>(calls: impl IntoIterator<Item = (N,
 }
 
 /// Runs so many at a time; outcomes in the order of `calls`.
-async fn at_once<T>(concurrency: usize, calls: Vec<impl Future<Output = T>>) -> Vec<T> {
+pub(super) async fn at_once<T>(concurrency: usize, calls: Vec<impl Future<Output = T>>) -> Vec<T> {
     let numbered: Vec<_> = calls.into_iter().enumerate().map(|(at, call)| async move { (at, call.await) }).collect();
     let mut outcomes: Vec<_> = stream::iter(numbered).buffer_unordered(concurrency).collect().await;
     outcomes.sort_unstable_by_key(|(at, _)| *at);

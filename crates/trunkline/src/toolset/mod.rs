@@ -6,9 +6,9 @@ mod builder;
 mod calls;
 mod hook;
 mod listing;
+mod model;
 mod server;
 mod table;
-mod text;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,8 +18,6 @@ use futures_util::future::join_all;
 
 pub use builder::{ToolSetBuilder, ToolSource};
 pub use hook::{Decision, IntoDecision, PendingCall};
-#[cfg(feature = "blocking")]
-pub(crate) use text::text_of_error;
 
 use crate::client::Client;
 use crate::connection::{CallContext, Hub};

@@ -1,4 +1,4 @@
-//! What a model should see of a call, whatever came of it.
+//! What a model should see of a call, whatever came of it, in words.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::{ContentBlock, ToolResult};
 
 /// A result's text with a word for each block that is none; an error, or an error result, marked as one.
-pub(super) fn seen_by_model(tool: &str, outcome: Result<ToolResult>) -> String {
+pub(crate) fn seen_by_model(tool: &str, outcome: Result<ToolResult>) -> String {
     match outcome {
         Ok(result) if result.is_error() => match body(&result) {
             text if text.trim().is_empty() => format!("Error: tool \"{tool}\" failed without saying why"),
