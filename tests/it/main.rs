@@ -15,6 +15,7 @@ mod rig;
 mod rmcp_peer;
 mod seeds;
 mod serving;
+mod serving_http;
 mod smoke;
 mod testbed;
 mod toolset;

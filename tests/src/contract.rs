@@ -1,6 +1,6 @@
 //! The server of the contract suite: one of everything, made of this process's own functions, so that the same
-//! server can be called directly, over memory, and as the program `contract-server` over pipes. What is expected of
-//! it is in `tests/it/contract`.
+//! server can be called directly, over memory, over HTTP, and as the program `contract-server` over pipes and over HTTP.
+//! What is expected of it is in `tests/it/contract`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,10 +8,11 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tokio::net::TcpListener;
 use tokio::sync::Barrier;
 use trunkline::{
-    Arguments, CallContext, ContentBlock, FunctionTool, Json, LogMessage, Progress, PromptArgument, PromptMessage,
-    RawJson, StaticResource, StaticServer, ToolResult,
+    Arguments, CallContext, ContentBlock, FunctionTool, HttpAnswers, HttpServer, HttpServing, Json, LogMessage,
+    Progress, PromptArgument, PromptMessage, RawJson, StaticResource, StaticServer, ToolResult,
 };
 
 /// How many calls of `meet` have to run at the same time for any of them to end.
@@ -85,6 +86,55 @@ pub fn server() -> StaticServer {
                 PromptMessage::from_text("assistant", ""),
             ]
         })
+}
+
+/// A way to serve it over HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Streamable HTTP with sessions, every answer as JSON.
+    Json,
+    /// Streamable HTTP with sessions, every answer as an event stream.
+    Sse,
+    /// Streamable HTTP without sessions, JSON or an event stream as it comes.
+    Sessionless,
+    /// HTTP+SSE of 2024-11-05.
+    LegacySse,
+}
+
+impl std::str::FromStr for Mode {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name {
+            "json" => Ok(Self::Json),
+            "sse" => Ok(Self::Sse),
+            "sessionless" => Ok(Self::Sessionless),
+            "legacy-sse" => Ok(Self::LegacySse),
+            _ => Err(format!("{name:?} is none of json, sse, sessionless, legacy-sse")),
+        }
+    }
+}
+
+/// The server, served over HTTP. It ends with the value.
+#[derive(Debug)]
+pub struct Served {
+    /// What a client connects to.
+    pub url: String,
+    pub serving: HttpServing,
+}
+
+/// Serves the server over HTTP, on a free port of this machine.
+pub async fn serve(mode: Mode) -> Served {
+    let http = match mode {
+        Mode::Json => HttpServer::new(server()).answers(HttpAnswers::Json),
+        Mode::Sse => HttpServer::new(server()).answers(HttpAnswers::Sse),
+        Mode::Sessionless => HttpServer::new(server()).sessionless(),
+        Mode::LegacySse => HttpServer::new(server()).legacy_sse(),
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let serving = http.serve(listener).expect("a server");
+    let url = serving.sse_url().unwrap_or_else(|| serving.url());
+    Served { url, serving }
 }
 
 /// Gives its arguments back, digit by digit.

@@ -34,6 +34,7 @@
 //! | `stdio` | yes | servers that run as a subprocess |
 //! | `blocking` | yes | twins of the clients for code without an async runtime |
 //! | `macros` | yes | the attribute `#[tool]` |
+//! | `serve-http` | no | [`HttpServer`]: serving a connection over Streamable HTTP |
 //! | `http`, `sse` | no | reserved for the HTTP transports; they enable nothing yet |
 //!
 //! `serde_json` and [`schemars`] are part of the public interface.
@@ -95,6 +96,8 @@ pub use protocol::{
 };
 pub use redact::{Redactor, Secret, mask_url};
 pub use server::serve_stdio;
+#[cfg(feature = "serve-http")]
+pub use server::{HttpAnswers, HttpServer, HttpServerLimits, HttpServing};
 pub use static_server::{IntoPromptResult, StaticResource, StaticServer};
 pub use tool::{FunctionTool, IntoToolResult, Json, SharedTool, Tool, ToolFunction};
 pub use toolset::{Decision, IntoDecision, PendingCall, ToolSet, ToolSetBuilder, ToolSource};

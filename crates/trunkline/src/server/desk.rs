@@ -1,20 +1,24 @@
 //! One client's requests, each answered in a task of its own, and the server's notifications to it.
 
 use std::collections::{HashMap, HashSet};
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
+use futures_util::FutureExt as _;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
+use super::asking::{Asking, Questions};
 use super::logging::{self, Threshold};
+use super::outlet::{Outlet, Route};
 use crate::connection::{CallContext, Connection, EventKind, LogMessage, Progress, SharedConnection};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::RawJson;
 use crate::protocol::era::{NEWEST_HANDSHAKE, speaks};
 use crate::protocol::jsonrpc::{self, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Message, Params, Unreadable};
-use crate::transport::{Inbox, Kind, Wire};
+use crate::transport::Inbox;
 
 /// The protocol's code for a resource that doesn't exist.
 const RESOURCE_NOT_FOUND: i64 = -32002;
@@ -23,29 +27,34 @@ const RESOURCE_NOT_FOUND: i64 = -32002;
 pub(crate) struct ServerDesk {
     connection: SharedConnection,
     state: Mutex<State>,
+    pub(super) questions: Questions,
     over: watch::Sender<bool>,
 }
 
 #[derive(Default)]
 struct State {
-    wire: Option<Arc<Wire>>,
+    outlet: Option<Arc<dyn Outlet>>,
     running: HashMap<RawJson, AbortHandle>,
     forwarding: Option<AbortHandle>,
     subscribed: HashSet<String>,
     logged: Threshold,
+    revision: Option<String>,
+    /// The client's capabilities, where it has any.
+    client: Option<RawJson>,
 }
 
 impl ServerDesk {
     pub(super) fn new(connection: SharedConnection) -> Arc<Self> {
-        Arc::new(Self { connection, state: Mutex::default(), over: watch::Sender::new(false) })
+        let (questions, over) = (Questions::default(), watch::Sender::new(false));
+        Arc::new(Self { connection, state: Mutex::default(), questions, over })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the wire to the client and begins to pass events on.
-    pub(super) fn attach(self: &Arc<Self>, wire: Wire) {
+    /// Takes the way to the client and begins to pass events on.
+    pub(super) fn attach(self: &Arc<Self>, outlet: Arc<dyn Outlet>) {
         let mut events = self.connection.events();
         let desk = Arc::downgrade(self);
         let forwarding = tokio::spawn(async move {
@@ -54,34 +63,44 @@ impl ServerDesk {
                 desk.forward(&event.kind);
             }
         });
-        let mut state = self.state();
-        state.wire = Some(Arc::new(wire));
-        state.forwarding = Some(forwarding.abort_handle());
+        self.answer_to(outlet);
+        self.state().forwarding = Some(forwarding.abort_handle());
     }
 
-    /// Waits until the client is gone, then until what was answered is written.
+    /// Takes the way to the client, for answers alone.
+    pub(super) fn answer_to(&self, outlet: Arc<dyn Outlet>) {
+        self.state().outlet = Some(outlet);
+    }
+
+    /// The revision that was agreed on, once it was.
+    pub(super) fn revision(&self) -> Option<String> {
+        self.state().revision.clone()
+    }
+
+    /// How many requests run.
+    pub(super) fn running(&self) -> usize {
+        self.state().running.len()
+    }
+
+    /// Waits until the client is gone.
     pub(super) async fn until_closed(&self) {
         let _ = self.over.subscribe().wait_for(|over| *over).await; // this desk holds the sender
-        let wire = self.state().wire.take();
-        if let Some(wire) = wire {
-            wire.close().await;
-        }
     }
 
     fn forward(&self, event: &EventKind) {
         match event {
-            EventKind::ToolsChanged => self.notify("notifications/tools/list_changed", None),
-            EventKind::ResourcesChanged => self.notify("notifications/resources/list_changed", None),
-            EventKind::PromptsChanged => self.notify("notifications/prompts/list_changed", None),
+            EventKind::ToolsChanged => self.notify(Route::Apart, "notifications/tools/list_changed", None),
+            EventKind::ResourcesChanged => self.notify(Route::Apart, "notifications/resources/list_changed", None),
+            EventKind::PromptsChanged => self.notify(Route::Apart, "notifications/prompts/list_changed", None),
             EventKind::ResourceUpdated { uri } if self.state().subscribed.contains(uri) => {
-                self.notify("notifications/resources/updated", Some(json!({"uri": uri})));
+                self.notify(Route::Apart, "notifications/resources/updated", Some(json!({"uri": uri})));
             }
-            EventKind::Log(message) => self.log(message),
+            EventKind::Log(message) => self.log(Route::Apart, message),
             _ => {}
         }
     }
 
-    fn log(&self, message: &LogMessage) {
+    fn log(&self, route: Route<'_>, message: &LogMessage) {
         if !self.state().logged.permits(&message.level) {
             return;
         }
@@ -89,18 +108,18 @@ impl ServerDesk {
         if let Some(logger) = &message.logger {
             params["logger"] = logger.clone().into();
         }
-        self.notify("notifications/message", Some(params));
+        self.notify(route, "notifications/message", Some(params));
     }
 
-    fn notify(&self, method: &str, params: Option<Value>) {
+    fn notify(&self, route: Route<'_>, method: &str, params: Option<Value>) {
         let params = params.map(RawJson::from);
-        self.send(jsonrpc::notification(method, params.as_ref().map_or(Params::None, Params::Raw)));
+        self.send(route, jsonrpc::notification(method, params.as_ref().map_or(Params::None, Params::Raw)));
     }
 
-    fn send(&self, line: Bytes) {
-        let wire = self.state().wire.clone();
-        if let Some(wire) = wire {
-            let _ = wire.tell(Kind::Other, line); // a client that is gone needs no answer
+    pub(super) fn send(&self, route: Route<'_>, line: Bytes) {
+        let outlet = self.state().outlet.clone();
+        if let Some(outlet) = outlet {
+            outlet.send(route, line);
         }
     }
 
@@ -109,28 +128,41 @@ impl ServerDesk {
         if state.running.contains_key(&id) {
             drop(state);
             let message = format!("The id {id} is in use by a request that runs");
-            return self.send(jsonrpc::error(&id, jsonrpc::INVALID_REQUEST, &message, None));
+            return self.send(Route::Apart, jsonrpc::error(&id, jsonrpc::INVALID_REQUEST, &message, None));
         }
         let (desk, key) = (self.clone(), id.clone());
         let task = tokio::spawn(async move {
-            let outcome = desk.answer(&method, params).await;
+            let answer = AssertUnwindSafe(desk.answer(&id, &method, params)).catch_unwind().await;
+            let outcome = answer.unwrap_or_else(|_| Err(panicked(&method)));
             if desk.state().running.remove(&id).is_some() {
-                desk.send(match outcome {
+                let line = match outcome {
                     Ok(result) => jsonrpc::result(&id, &result),
                     Err(error) => error_line(&id, &method, &error),
-                });
+                };
+                desk.send(Route::Answer(&id), line);
             }
         });
         state.running.insert(key, task.abort_handle());
     }
 
-    async fn answer(self: &Arc<Self>, method: &str, params: Option<RawJson>) -> Result<RawJson> {
+    fn cancel(&self, id: &RawJson) {
+        let (task, outlet) = {
+            let mut state = self.state();
+            (state.running.remove(id), state.outlet.clone())
+        };
+        if let Some(task) = task {
+            task.abort();
+            outlet.inspect(|outlet| outlet.unanswered(id));
+        }
+    }
+
+    async fn answer(self: &Arc<Self>, id: &RawJson, method: &str, params: Option<RawJson>) -> Result<RawJson> {
         match method {
             "initialize" => self.initialize(params.as_ref()).await,
             "ping" => Ok(RawJson::empty_object()),
             "logging/setLevel" => self.set_level(params).await,
             _ => {
-                let cx = self.context(params.as_ref());
+                let cx = self.context(id, params.as_ref());
                 let uri = params.as_ref().and_then(|params| params.text("uri"));
                 let result = self.connection.request(method, params, &cx).await?;
                 self.note_subscription(method, uri);
@@ -152,11 +184,15 @@ impl ServerDesk {
         let info = self.connection.info().await?;
         let asked = params.and_then(|params| params.text("protocolVersion"));
         let revision = asked.filter(|revision| speaks(revision)).unwrap_or_else(|| NEWEST_HANDSHAKE.to_owned());
-        let mut result = logging::declared(&info).with_member("protocolVersion", &Value::from(revision).into());
+        let mut result = logging::declared(&info).with_member("protocolVersion", &Value::from(&*revision).into());
         if info.name().is_empty() {
             let server = json!({"name": "trunkline", "version": env!("CARGO_PKG_VERSION")});
             result = result.with_member("serverInfo", &server.into());
         }
+        let client = params.and_then(|params| params.field("capabilities"));
+        let mut state = self.state();
+        state.client = client.filter(|client| client.members().next().is_some());
+        state.revision = Some(revision);
         Ok(result)
     }
 
@@ -171,40 +207,45 @@ impl ServerDesk {
         }
     }
 
-    /// What travels with a request: its `_meta`, where its progress and its log messages go.
-    fn context(self: &Arc<Self>, params: Option<&RawJson>) -> CallContext {
-        let desk = Arc::downgrade(self);
+    /// What travels with a request: its `_meta`, where its progress, its log messages and its questions go.
+    fn context(self: &Arc<Self>, id: &RawJson, params: Option<&RawJson>) -> CallContext {
+        let (desk, call) = (Arc::downgrade(self), id.clone());
         let mut cx = CallContext::new().on_log(move |message| {
             if let Some(desk) = desk.upgrade() {
-                desk.log(message);
+                desk.log(Route::During(&call), message);
             }
         });
+        if let Some(capabilities) = self.state().client.clone() {
+            let asking = Asking { desk: Arc::downgrade(self), call: id.clone(), capabilities: capabilities.clone() };
+            cx = cx.with_handler(asking).with_client_capabilities(capabilities);
+        }
         let Some(meta) = params.and_then(|params| params.field("_meta")) else { return cx };
         if let Some(token) = meta.field("progressToken") {
-            let desk = Arc::downgrade(self);
+            let (desk, call) = (Arc::downgrade(self), id.clone());
             cx = cx.on_progress(move |progress| {
                 if let Some(desk) = desk.upgrade() {
-                    desk.notify("notifications/progress", Some(progress_params(&token, progress)));
+                    let params = progress_params(&token, progress);
+                    desk.notify(Route::During(&call), "notifications/progress", Some(params));
                 }
             });
         }
         cx.with_meta(meta)
     }
 
-    fn take(self: &Arc<Self>, message: Result<Message, Unreadable>) {
+    /// Takes what the client sent.
+    pub(super) fn take(self: &Arc<Self>, message: Result<Message, Unreadable>) {
         match message {
             Ok(Message::Request { id, method, params }) => self.request(id, method, params),
             Ok(Message::Notification { method, params }) if method == "notifications/cancelled" => {
-                let id = params.and_then(|params| params.get("requestId"));
-                let task = id.and_then(|id| self.state().running.remove(&id));
-                if let Some(task) = task {
-                    task.abort();
+                if let Some(id) = params.and_then(|params| params.get("requestId")) {
+                    self.cancel(&id);
                 }
             }
+            Ok(Message::Response { id, outcome, .. }) => self.questions.settle(id, outcome),
             Ok(_) => {}
             Err(_) => {
                 let null = RawJson::from(Value::Null);
-                self.send(jsonrpc::error(&null, jsonrpc::PARSE_ERROR, "Not a JSON-RPC message", None));
+                self.send(Route::Apart, jsonrpc::error(&null, jsonrpc::PARSE_ERROR, "Not a JSON-RPC message", None));
             }
         }
     }
@@ -219,6 +260,10 @@ fn progress_params(token: &RawJson, progress: &Progress) -> Value {
         params["message"] = message.clone().into();
     }
     params
+}
+
+fn panicked(method: &str) -> Error {
+    Error::new(ErrorKind::Protocol, format!("This server failed to answer \"{method}\""))
 }
 
 fn error_line(id: &RawJson, method: &str, error: &Error) -> Bytes {
@@ -251,6 +296,7 @@ impl Inbox for Arc<ServerDesk> {
             (std::mem::take(&mut state.running), state.forwarding.take())
         };
         running.into_values().chain(forwarding).for_each(|task| task.abort());
+        self.questions.give_up();
         self.over.send_replace(true);
     }
 }

@@ -1,8 +1,15 @@
 //! The mirror of a session: answers a wire from any [`Connection`]. Leaves where the wire comes from to
 //! `transport`, and what is answered to the connection.
 
+// over a pipe nobody looks at what a message belongs to
+#![cfg_attr(not(feature = "serve-http"), allow(dead_code))]
+
+mod asking;
 mod desk;
+#[cfg(feature = "serve-http")]
+mod http;
 mod logging;
+mod outlet;
 
 use std::sync::Arc;
 
@@ -11,6 +18,8 @@ use crate::error::Result;
 use crate::limits::Limits;
 use crate::transport::{self, Inbox, Peer, Wire};
 use desk::ServerDesk;
+#[cfg(feature = "serve-http")]
+pub use http::{HttpAnswers, HttpServer, HttpServerLimits, HttpServing};
 
 /// Serves `connection` over this process's standard input and output until the input ends.
 ///
@@ -30,9 +39,10 @@ use desk::ServerDesk;
 pub async fn serve_stdio(connection: impl Connection) -> Result<()> {
     let connection = SharedConnection::new(connection);
     let desk = ServerDesk::new(connection.clone());
-    let wire = transport::own_stdio(&Limits::default(), Arc::new(desk.clone()));
-    desk.attach(wire);
+    let wire = Arc::new(transport::own_stdio(&Limits::default(), Arc::new(desk.clone())));
+    desk.attach(wire.clone());
     desk.until_closed().await;
+    wire.close().await; // once what was answered is written
     connection.close().await
 }
 
@@ -46,6 +56,6 @@ struct MemoryPeer(SharedConnection);
 impl Peer for MemoryPeer {
     fn accept(&self) -> (Arc<dyn Inbox>, Box<dyn FnOnce(Wire) + Send>) {
         let desk = ServerDesk::new(self.0.clone());
-        (Arc::new(desk.clone()), Box::new(move |wire| desk.attach(wire)))
+        (Arc::new(desk.clone()), Box::new(move |wire| desk.attach(Arc::new(wire))))
     }
 }
