@@ -61,7 +61,21 @@ impl ErrorKind {
             Self::Unsupported => "unsupported",
         }
     }
+
+    /// The kind that [`as_str`](Self::as_str) gives this word for.
+    pub(crate) fn of_word(word: &str) -> Option<Self> {
+        ALL_KINDS.into_iter().find(|kind| kind.as_str() == word)
+    }
 }
+
+#[rustfmt::skip]
+const ALL_KINDS: [ErrorKind; 13] = {
+    use ErrorKind::*;
+    [
+        Config, NotFound, InvalidArguments, Ambiguous, Auth, Unreachable, Closed, Deadline, Cancelled, Limit, Protocol,
+        Tool, Unsupported,
+    ]
+};
 
 impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -133,6 +147,15 @@ impl Error {
         Self::new(ErrorKind::Tool, message).with_context("tool", tool).edit(|inner| {
             inner.result = Some(result);
             inner.may_have_run = true;
+        })
+    }
+
+    /// The same with what a server's answer brought along.
+    pub(crate) fn with_answer(self, code: Option<i64>, data: Option<RawJson>, result: Option<ToolResult>) -> Self {
+        self.edit(|inner| {
+            inner.code = code;
+            inner.data = data;
+            inner.result = result;
         })
     }
 

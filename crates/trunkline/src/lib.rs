@@ -54,6 +54,7 @@ mod tool;
 mod toolset;
 
 // the seam between a server and whoever uses it
+mod cassette;
 mod connection;
 mod filtered;
 
@@ -76,6 +77,7 @@ mod redact;
 mod schema;
 mod suggest;
 
+pub use cassette::{Cassette, Recorder, Replay, Tape};
 pub use client::{Call, Client, ClientBuilder, ToolProxy};
 pub use config::{
     Config, Entry, Environment, HttpSpec, Loser, Origin, Problem, ServerSpec, StdioSpec, ToolFilter, TransportSpec,

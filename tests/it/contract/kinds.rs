@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use trunkline::{Client, ClientBuilder, Filtered, MultiServer, ToolFilter};
+use trunkline::{Cassette, Client, ClientBuilder, Filtered, MultiServer, Tape, ToolFilter};
 use trunkline_tests::TempDir;
 use trunkline_tests::contract::server;
 
@@ -105,4 +105,36 @@ pub(super) fn multi_direct() -> Kind {
 /// A client of a server that is itself a client of the server: what a gateway is.
 pub(super) fn relayed() -> Kind {
     Kind::new(Client::in_memory(united(program()))).prefixed()
+}
+
+/// A recording client: nothing may be changed by that.
+pub(super) fn recorded() -> Kind {
+    let dir = TempDir::new();
+    let client = recorded_in(&dir).client;
+    Kind { client, dir, ..stdio() }
+}
+
+/// The same, recorded from around the client.
+pub(super) fn recorded_around() -> Kind {
+    let dir = TempDir::new();
+    let tape = Tape::create(dir.join("tape.jsonl")).unwrap();
+    let recorder = tape.recorder("srv", program().build().unwrap().connection());
+    Kind { dir, ..Kind::new(Client::from_connection(recorder)) }
+}
+
+/// Records in a folder.
+pub(super) fn recorded_in(dir: &TempDir) -> Kind {
+    Kind::new(program().record(&Tape::create(dir.join("tape.jsonl")).unwrap()))
+}
+
+/// Answers from what was recorded in a folder.
+pub(super) fn replayed_from(dir: &TempDir) -> Kind {
+    let cassette = Cassette::open(dir.join("tape.jsonl")).unwrap();
+    Kind::new(Client::from_connection(cassette.replay("srv").unwrap()).label("srv"))
+}
+
+/// The same, spoken to over the protocol.
+pub(super) fn replayed_over_a_wire(dir: &TempDir) -> Kind {
+    let cassette = Cassette::open(dir.join("tape.jsonl")).unwrap();
+    Kind::new(Client::in_memory(cassette.replay("srv").unwrap()).label("srv"))
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use indexmap::IndexMap;
 
 use super::Client;
+use crate::cassette::Tape;
 use crate::config::{Config, Environment, ServerSpec, StdioPlan};
 use crate::connection::{Connection, Handler, SharedConnection, SharedHandler};
 use crate::error::{Error, Result};
@@ -32,6 +33,7 @@ pub struct ClientBuilder {
     identity: Option<Identity>,
     limits: Option<Limits>,
     pub(super) environment: Option<Environment>,
+    tape: Option<Tape>,
 }
 
 #[derive(Debug, Clone)]
@@ -171,6 +173,13 @@ impl ClientBuilder {
         self
     }
 
+    /// Records every call on `tape`, under this client's label; each server of a configuration under its own. The
+    /// server's secrets are left out.
+    pub fn record(mut self, tape: &Tape) -> Self {
+        self.tape = Some(tape.clone());
+        self
+    }
+
     /// Builds the client without connecting.
     ///
     /// # Errors
@@ -263,6 +272,12 @@ impl ClientBuilder {
         self.label.clone()
     }
 
+    /// The same, recording nothing: its servers do so themselves.
+    pub(super) fn off_the_record(mut self) -> Self {
+        self.tape = None;
+        self
+    }
+
     pub(super) fn own_limits(&self) -> Limits {
         self.limits.clone().unwrap_or_default()
     }
@@ -301,6 +316,7 @@ impl ClientBuilder {
             limits: Arc::new(self.limits.unwrap_or_default()),
             required: false,
             origin: None,
+            tape: self.tape,
         }
     }
 }

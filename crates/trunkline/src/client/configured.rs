@@ -51,7 +51,7 @@ impl ClientBuilder {
                 for entry in enabled {
                     multi.add(Client::new(Managed::new(self.entry_setup(entry)), false))?;
                 }
-                let unbounded = self.timeout(Duration::ZERO).max_timeout(Duration::ZERO); // each server has its own
+                let unbounded = self.off_the_record().timeout(Duration::ZERO).max_timeout(Duration::ZERO); // each server has its own
                 Ok(unbounded.setup_of_existing(SharedConnection::new(multi), "multi"))
             }
         }

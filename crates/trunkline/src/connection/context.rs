@@ -45,11 +45,13 @@ struct Parts {
 struct Pulse {
     begun: Instant,
     last: AtomicU64,
+    timeout: Duration,
+    cap: Option<Duration>,
 }
 
 impl Clone for Pulse {
     fn clone(&self) -> Self {
-        Self { begun: self.begun, last: AtomicU64::new(self.last.load(Ordering::Relaxed)) }
+        Self { last: AtomicU64::new(self.last.load(Ordering::Relaxed)), ..*self }
     }
 }
 
@@ -112,10 +114,19 @@ impl CallContext {
     }
 
     /// The context of a call that begins now, with the time of its progress noted. One allocation.
-    pub(crate) fn watched(&self, begun: Instant) -> Self {
+    pub(crate) fn watched(&self, begun: Instant, timeout: Duration, cap: Option<Duration>) -> Self {
         let mut parts = self.0.as_deref().cloned().unwrap_or_default();
-        parts.pulse = Some(Pulse { begun, last: AtomicU64::new(0) });
+        parts.pulse = Some(Pulse { begun, last: AtomicU64::new(0), timeout, cap });
         Self(Some(Arc::new(parts)))
+    }
+
+    /// Whether the deadline that is watched has passed.
+    pub(crate) fn is_overdue(&self) -> bool {
+        let pulse = self.parts().and_then(|parts| parts.pulse.as_ref());
+        pulse.is_some_and(|pulse| {
+            let until = self.last_progress() + pulse.timeout;
+            pulse.begun.elapsed() >= pulse.cap.map_or(until, |cap| cap.min(until))
+        })
     }
 
     /// The deadlines and the switch of this call, for a list that has to be asked for first: what is meant for one

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use tokio::sync::broadcast;
-use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
 use super::context::LogMessage;
 
@@ -70,6 +70,15 @@ impl Events {
                 Err(RecvError::Lagged(lost)) => Some(Event { server: String::new(), kind: EventKind::Lagged(lost) }),
                 Err(RecvError::Closed) => None,
             },
+        }
+    }
+
+    /// What has happened already, without waiting.
+    pub(crate) fn try_next(&mut self) -> Option<Event> {
+        match self.0.as_mut()?.try_recv() {
+            Ok(event) => Some(event),
+            Err(TryRecvError::Lagged(lost)) => Some(Event { server: String::new(), kind: EventKind::Lagged(lost) }),
+            Err(TryRecvError::Empty | TryRecvError::Closed) => None,
         }
     }
 }

@@ -160,7 +160,8 @@ pub(crate) async fn dispatch<C: Connection>(
     }
 }
 
-fn listed<'a>(field: &str, items: impl Iterator<Item = &'a RawJson>) -> RawJson {
+/// The result of a list.
+pub(crate) fn listed<'a>(field: &str, items: impl Iterator<Item = &'a RawJson>) -> RawJson {
     let mut out = ObjectWriter::new();
     out.member(field, &array(items));
     out.finish()

@@ -87,7 +87,7 @@ where
         };
     };
     let begun = Instant::now();
-    let cx = cx.watched(begun);
+    let cx = cx.watched(begun, timeout, cap);
     let expiry = expiry(begun, timeout, cap, cx.clone());
     tokio::pin!(expiry);
     tokio::select! {

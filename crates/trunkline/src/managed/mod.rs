@@ -15,6 +15,7 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tracing::Instrument as _;
 
+use crate::cassette::Tape;
 use crate::config::ServerSpec;
 use crate::connection::{CallContext, Connection, EventKind, Events, Hub, SharedConnection, SharedHandler};
 use crate::error::{Error, ErrorKind, Result};
@@ -62,6 +63,8 @@ pub(crate) struct Setup {
     pub(crate) required: bool,
     /// The file and line it was configured in.
     pub(crate) origin: Option<String>,
+    /// Where to record what is asked of it.
+    pub(crate) tape: Option<Tape>,
 }
 
 /// Where a connection stands.

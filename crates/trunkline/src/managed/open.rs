@@ -21,6 +21,31 @@ pub(super) async fn open(
     setup: &Setup,
     hub: &Arc<Hub>,
     turns: &Arc<Semaphore>,
+    stopped: oneshot::Receiver<()>,
+) -> Result<Live> {
+    let outcome = attempt(setup, hub, turns, stopped).await;
+    let Some(tape) = &setup.tape else { return outcome };
+    match outcome {
+        Ok(live) => {
+            let recorder = tape.recorder(&setup.label, live.connection).redacting(live.redactor.clone());
+            if live.session.is_some() {
+                let _ = recorder.info().await; // known since the handshake; it is noted first
+            }
+            Ok(Live { connection: SharedConnection::new(recorder), ..live })
+        }
+        Err(error) => {
+            if error.kind() != ErrorKind::Closed {
+                tape.failed(&setup.label, &error); // else it was given up from this side
+            }
+            Err(error)
+        }
+    }
+}
+
+async fn attempt(
+    setup: &Setup,
+    hub: &Arc<Hub>,
+    turns: &Arc<Semaphore>,
     mut stopped: oneshot::Receiver<()>,
 ) -> Result<Live> {
     let planned = (setup.plan)().map_err(|error| describe(setup, None, &Redactor::default(), error))?;

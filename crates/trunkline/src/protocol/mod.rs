@@ -5,6 +5,7 @@ pub(crate) mod era;
 pub(crate) mod jsonrpc;
 pub(crate) mod raw;
 mod result;
+mod rewrite;
 mod scan;
 mod types;
 

@@ -6,8 +6,11 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+mod patterns;
 mod sources;
 
+use crate::error::Result;
+use patterns::Patterns;
 pub use sources::mask_url;
 pub(crate) use sources::{
     argument_secrets, env_secrets, header_secrets, is_plain_header, is_plain_variable, mask_arguments, url_secrets,
@@ -123,6 +126,7 @@ impl From<String> for Secret {
 pub struct Redactor {
     /// Sorted and without duplicates.
     secrets: Arc<[Box<str>]>,
+    patterns: Patterns,
 }
 
 impl Redactor {
@@ -140,12 +144,26 @@ impl Redactor {
         }
         secrets.sort_unstable();
         secrets.dedup();
-        Self { secrets: secrets.into() }
+        Self { secrets: secrets.into(), patterns: self.patterns.clone() }
+    }
+
+    /// The same, and whatever these regular expressions find. Where one has a group, only the group is masked.
+    ///
+    /// ```
+    /// let redactor = trunkline::Redactor::default().matching(["sk-[a-z0-9]{8,}", "pin: ([0-9]+)"])?;
+    /// assert_eq!(redactor.redact("sk-abcd1234, pin: 77"), "***, pin: ***");
+    /// # Ok::<(), trunkline::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Config`](crate::ErrorKind::Config) for one that is no regular expression.
+    pub fn matching<S: AsRef<str>>(&self, patterns: impl IntoIterator<Item = S>) -> Result<Self> {
+        Ok(Self { secrets: self.secrets.clone(), patterns: self.patterns.with(patterns)? })
     }
 
     /// Whether there is nothing to mask.
     pub(crate) fn is_empty(&self) -> bool {
-        self.secrets.is_empty()
+        self.secrets.is_empty() && self.patterns.is_empty()
     }
 
     /// The text with every secret replaced by `***`.
@@ -155,6 +173,7 @@ impl Redactor {
             let places = memchr::memmem::find_iter(text.as_bytes(), secret.as_bytes());
             found.extend(places.map(|at| at..at + secret.len()).filter(|place| stands_alone(text, place)));
         }
+        self.patterns.find(text, &mut found);
         if found.is_empty() {
             return Cow::Borrowed(text);
         }
@@ -165,7 +184,7 @@ impl Redactor {
 
 impl fmt::Debug for Redactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Redactor({} values)", self.secrets.len())
+        write!(f, "Redactor({} values, {} patterns)", self.secrets.len(), self.patterns.len())
     }
 }
 

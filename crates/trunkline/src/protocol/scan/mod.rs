@@ -3,7 +3,7 @@
 
 mod walk;
 
-pub(crate) use walk::{Items, Members, Walk, key_is};
+pub(crate) use walk::{Items, Members, Walk, key_is, skip};
 
 /// How deep arrays and objects may nest. Deeper text is refused, never recursed into.
 pub(crate) const MAX_DEPTH: usize = 512;

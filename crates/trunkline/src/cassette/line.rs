@@ -1,0 +1,290 @@
+//! One line of a cassette, and its JSON both ways.
+//!
+//! | line | means |
+//! | --- | --- |
+//! | `{"cassette":1}` | a recording begins; the number is the format's |
+//! | `{"server":S,"info":I}` | what S says of itself |
+//! | `{"server":S,"error":E}` | S could not be connected to |
+//! | `{"server":S,"method":M,"params":P,"during":[N…],"result":R}` | a call and its answer; `error` instead of `result` where it failed |
+//! | `{"server":S,"event":K,…}` | something that happened between calls |
+//!
+//! A call that ended before others that had begun earlier says how many: `"overtook":2`. A note N is
+//! `{"progress":…}`, `{"log":…}` or `{"event":K,…}`.
+
+use serde_json::{Value, json};
+
+use crate::connection::{EventKind, LogMessage, Progress};
+use crate::error::{Error, ErrorKind};
+use crate::protocol::raw::{ObjectWriter, array};
+use crate::protocol::{Arguments, RawJson, ToolResult};
+
+/// The format that is written, and the only one that is read.
+pub(super) const FORMAT: u64 = 1;
+
+/// A line.
+#[derive(Debug)]
+pub(super) enum Line {
+    Header,
+    Info { server: String, info: RawJson },
+    Down { server: String, error: Error },
+    Call { server: String, overtook: usize, call: Box<Call> },
+    Event { server: String, event: EventKind },
+}
+
+/// A call and its answer.
+#[derive(Debug, Clone)]
+pub(super) struct Call {
+    pub(super) method: String,
+    /// Nothing for an empty object.
+    pub(super) params: Option<RawJson>,
+    pub(super) during: Vec<Note>,
+    pub(super) outcome: Result<RawJson, Error>,
+}
+
+/// What came while a call ran.
+#[derive(Debug, Clone)]
+pub(super) enum Note {
+    Progress(Progress),
+    Log(LogMessage),
+    Event(EventKind),
+}
+
+/// The params of a call that names what it wants.
+pub(super) fn params_of(key: &str, name: &str, arguments: Option<&Arguments>) -> RawJson {
+    let mut out = ObjectWriter::new();
+    out.text(key, name);
+    if let Some(arguments) = arguments {
+        out.member("arguments", arguments.raw());
+    }
+    out.finish()
+}
+
+/// Params as they are recorded: `_meta` is about one transmission, and an empty object says nothing.
+pub(super) fn trimmed(params: Option<RawJson>) -> Option<RawJson> {
+    let params = params?;
+    let params = match params.get("_meta") {
+        Some(_) => {
+            let mut out = ObjectWriter::new();
+            params.members().filter(|(key, _)| key != "_meta").for_each(|(key, value)| out.member(&key, &value));
+            out.finish()
+        }
+        None => params,
+    };
+    let says_something = !params.is_object() || params.members().next().is_some();
+    (says_something && !params.is_null()).then_some(params)
+}
+
+impl Line {
+    pub(super) fn write(&self) -> RawJson {
+        let mut out = ObjectWriter::new();
+        match self {
+            Self::Header => out.member("cassette", &json!(FORMAT).into()),
+            Self::Info { server, info } => {
+                out.text("server", server);
+                out.member("info", info);
+            }
+            Self::Down { server, error } => {
+                out.text("server", server);
+                out.member("error", &write_error(error));
+            }
+            Self::Call { server, overtook, call } => {
+                out.text("server", server);
+                call.write(*overtook, &mut out);
+            }
+            Self::Event { server, event } => {
+                out.text("server", server);
+                write_event(event, &mut out);
+            }
+        }
+        out.finish()
+    }
+
+    /// Reads a line; says what is wrong with one that is none.
+    pub(super) fn read(line: &RawJson) -> Result<Self, String> {
+        if let Some(format) = line.get("cassette") {
+            return match format.as_bytes() == FORMAT.to_string().as_bytes() {
+                true => Ok(Self::Header),
+                false => Err(format!("its format is {format}, and this version reads {FORMAT}")),
+            };
+        }
+        let server = line.text("server").ok_or("it names no server")?;
+        if let Some(method) = line.text("method") {
+            let overtook = line.get("overtook").and_then(|number| number.decode().ok()).unwrap_or(0);
+            let call = Box::new(Call::read(line, method)?);
+            return Ok(Self::Call { server, overtook, call });
+        }
+        if let Some(info) = line.get("info").filter(RawJson::is_object) {
+            return Ok(Self::Info { server, info });
+        }
+        if line.get("event").is_some() {
+            return Ok(Self::Event { server, event: read_event(line)? });
+        }
+        match line.get("error") {
+            Some(error) => Ok(Self::Down { server, error: read_error(&error) }),
+            None => Err("it has none of method, info, event and error".to_owned()),
+        }
+    }
+}
+
+impl Call {
+    fn write(&self, overtook: usize, out: &mut ObjectWriter) {
+        out.text("method", &self.method);
+        if overtook > 0 {
+            out.member("overtook", &json!(overtook).into());
+        }
+        if let Some(params) = &self.params {
+            out.member("params", params);
+        }
+        if !self.during.is_empty() {
+            let notes: Vec<_> = self.during.iter().map(Note::write).collect();
+            out.member("during", &array(&notes));
+        }
+        match &self.outcome {
+            Ok(result) => out.member("result", result),
+            Err(error) => out.member("error", &write_error(error)),
+        }
+    }
+
+    fn read(line: &RawJson, method: String) -> Result<Self, String> {
+        let outcome = match (line.get("result"), line.get("error")) {
+            (Some(result), _) => Ok(result),
+            (None, Some(error)) => Err(read_error(&error)),
+            (None, None) => return Err("it has neither a result nor an error".to_owned()),
+        };
+        let during = line.get("during").map(|notes| notes.items().map(|note| Note::read(&note)).collect());
+        let during = during.unwrap_or_else(|| Ok(Vec::new()))?;
+        Ok(Self { method, params: line.get("params"), during, outcome })
+    }
+}
+
+impl Note {
+    fn write(&self) -> RawJson {
+        let mut out = ObjectWriter::new();
+        match self {
+            Self::Progress(progress) => out.member("progress", &write_progress(progress)),
+            Self::Log(message) => {
+                let mut log = ObjectWriter::new();
+                write_log(message, &mut log);
+                out.member("log", &log.finish());
+            }
+            Self::Event(event) => write_event(event, &mut out),
+        }
+        out.finish()
+    }
+
+    fn read(note: &RawJson) -> Result<Self, String> {
+        if let Some(progress) = note.get("progress") {
+            return Ok(Self::Progress(read_progress(&progress)));
+        }
+        match note.get("log") {
+            Some(log) => Ok(Self::Log(read_log(&log))),
+            None => read_event(note).map(Self::Event),
+        }
+    }
+}
+
+fn write_progress(progress: &Progress) -> RawJson {
+    let mut out = ObjectWriter::new();
+    out.member("progress", &json!(progress.progress).into());
+    if let Some(total) = progress.total {
+        out.member("total", &json!(total).into());
+    }
+    if let Some(message) = &progress.message {
+        out.text("message", message);
+    }
+    out.finish()
+}
+
+/// A number that was masked as a secret is as good as none.
+fn read_progress(raw: &RawJson) -> Progress {
+    let number = |key: &str| raw.get(key).and_then(|number| number.decode().ok());
+    Progress::new(number("progress").unwrap_or_default(), number("total"), raw.text("message"))
+}
+
+fn write_log(message: &LogMessage, out: &mut ObjectWriter) {
+    out.text("level", &message.level);
+    if let Some(logger) = &message.logger {
+        out.text("logger", logger);
+    }
+    out.member("data", &message.data);
+}
+
+fn read_log(raw: &RawJson) -> LogMessage {
+    let mut message = LogMessage::new(raw.text("level").unwrap_or_default(), "");
+    message.logger = raw.text("logger");
+    message.data = raw.get("data").unwrap_or_else(|| Value::Null.into());
+    message
+}
+
+/// Whether an event matters to whoever uses the server later on: the others are about this connection alone.
+pub(super) fn is_kept(event: &EventKind) -> bool {
+    word_of(event).is_some()
+}
+
+fn word_of(event: &EventKind) -> Option<&'static str> {
+    Some(match event {
+        EventKind::ToolsChanged => "tools_changed",
+        EventKind::ResourcesChanged => "resources_changed",
+        EventKind::PromptsChanged => "prompts_changed",
+        EventKind::ResourceUpdated { .. } => "resource_updated",
+        EventKind::Log(_) => "log",
+        _ => return None,
+    })
+}
+
+fn write_event(event: &EventKind, out: &mut ObjectWriter) {
+    out.text("event", word_of(event).unwrap_or_default());
+    match event {
+        EventKind::ResourceUpdated { uri } => out.text("uri", uri),
+        EventKind::Log(message) => write_log(message, out),
+        _ => {}
+    }
+}
+
+fn read_event(raw: &RawJson) -> Result<EventKind, String> {
+    let word = raw.text("event").unwrap_or_default();
+    Ok(match word.as_str() {
+        "tools_changed" => EventKind::ToolsChanged,
+        "resources_changed" => EventKind::ResourcesChanged,
+        "prompts_changed" => EventKind::PromptsChanged,
+        "resource_updated" => EventKind::ResourceUpdated { uri: raw.text("uri").unwrap_or_default() },
+        "log" => EventKind::Log(read_log(raw)),
+        _ => return Err(format!("it has the unknown event \"{word}\"")),
+    })
+}
+
+/// An error without its context, which is about the machine it happened on.
+fn write_error(error: &Error) -> RawJson {
+    let mut out = ObjectWriter::new();
+    out.text("kind", error.kind().as_str());
+    if let Some(code) = error.code() {
+        out.member("code", &json!(code).into());
+    }
+    out.text("message", error.message());
+    if let Some(hint) = error.hint() {
+        out.text("hint", hint);
+    }
+    if let Some(data) = error.data() {
+        out.member("data", data);
+    }
+    if error.may_have_run() {
+        out.member("mayHaveRun", &json!(true).into());
+    }
+    if let Some(result) = error.tool_result() {
+        out.member("result", &result.raw());
+    }
+    out.finish()
+}
+
+fn read_error(raw: &RawJson) -> Error {
+    let kind = raw.text("kind").and_then(|word| ErrorKind::of_word(&word)).unwrap_or(ErrorKind::Protocol);
+    let error = Error::new(kind, raw.text("message").unwrap_or_default());
+    let code = raw.get("code").and_then(|code| code.decode().ok());
+    let error = error.with_answer(code, raw.get("data"), raw.get("result").map(ToolResult::from_raw));
+    let ran = raw.get("mayHaveRun").is_some_and(|ran| ran.as_bytes() == b"true");
+    let error = error.with_may_have_run(ran);
+    match raw.text("hint") {
+        Some(hint) => error.with_hint(hint),
+        None => error,
+    }
+}
