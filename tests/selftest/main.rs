@@ -4,6 +4,7 @@
 
 mod answers;
 mod helpers;
+mod http;
 mod peer;
 mod process;
 mod rules;

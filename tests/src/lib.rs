@@ -17,6 +17,7 @@ mod wait;
 
 pub mod contract;
 pub mod fake;
+pub mod http;
 
 pub use action::*;
 pub use json::{Json, prompt, raw, resource, template, tool};
