@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 
 use super::Client;
-use crate::connection::{CallContext, Cancellation, Connection, Handler, Progress};
+use crate::connection::{CallContext, Cancellation, Handler, Progress};
 use crate::error::Result;
 use crate::protocol::{Arguments, RawJson, ToolResult};
 
@@ -68,9 +68,8 @@ impl IntoFuture for Call {
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
-            let arguments = self.arguments?;
-            let wire = self.client.wire_name(&self.name, &self.cx).await?;
-            self.client.managed.call_tool(&wire, arguments, &self.cx).await
+            let Self { client, name, arguments, cx } = self;
+            client.call_with(&name, arguments?, &cx).await
         })
     }
 }

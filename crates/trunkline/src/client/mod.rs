@@ -21,7 +21,8 @@ use crate::connection::{CallContext, Connection, Events, SharedConnection};
 use crate::error::Result;
 use crate::managed::{Managed, State};
 use crate::protocol::{
-    IntoArguments, Prompt, PromptResult, RawJson, ReadResult, Resource, ResourceTemplate, ServerInfo, ToolDefinition,
+    Arguments, IntoArguments, Prompt, PromptResult, RawJson, ReadResult, Resource, ResourceTemplate, ServerInfo,
+    ToolDefinition, ToolResult,
 };
 use crate::suggest;
 use names::Names;
@@ -172,7 +173,8 @@ impl Client {
     /// [`Tool`](crate::ErrorKind::Tool) when the tool reports an error, [`NotFound`](crate::ErrorKind::NotFound)
     /// for an unknown exposed name, else as [`connect`](Self::connect).
     pub async fn call_tool(&self, name: &str, arguments: impl IntoArguments) -> Result<Value> {
-        self.call(name, arguments).await?.into_value(name).map_err(|error| error.with_context("server", self.label()))
+        let result = self.call_with(name, arguments.into_arguments()?, &CallContext::new()).await?;
+        result.into_value(name).map_err(|error| error.with_context("server", self.label()))
     }
 
     /// Prepares a call with a timeout, `_meta`, progress or a handler of its own; awaiting it makes the call and
@@ -284,6 +286,11 @@ impl Client {
     /// [`MultiServer`](crate::MultiServer).
     pub fn connection(&self) -> SharedConnection {
         SharedConnection::new(self.managed.clone())
+    }
+
+    async fn call_with(&self, name: &str, arguments: Arguments, cx: &CallContext) -> Result<ToolResult> {
+        let wire = self.wire_name(name, cx).await?;
+        self.managed.call_tool(&wire, arguments, cx).await
     }
 
     /// The name on the wire for a name a user gave; what has to be listed for it stays within the call's bounds.

@@ -24,7 +24,10 @@ use crate::protocol::RawJson;
 /// assert_eq!(cx.timeout(), Some(Duration::from_secs(5)));
 /// ```
 #[derive(Clone, Default)]
-pub struct CallContext(Option<Arc<Parts>>);
+pub struct CallContext {
+    parts: Option<Arc<Parts>>,
+    pulse: Option<Arc<Pulse>>,
+}
 
 type Sink<T> = Arc<dyn Fn(&T) + Send + Sync>;
 
@@ -38,7 +41,6 @@ struct Parts {
     handler: Option<SharedHandler>,
     client_capabilities: Option<RawJson>,
     cancellation: Option<Cancellation>,
-    pulse: Option<Pulse>,
 }
 
 /// When progress came last, for whoever watches the deadline of a call.
@@ -47,12 +49,6 @@ struct Pulse {
     last: AtomicU64,
     timeout: Duration,
     cap: Option<Duration>,
-}
-
-impl Clone for Pulse {
-    fn clone(&self) -> Self {
-        Self { last: AtomicU64::new(self.last.load(Ordering::Relaxed)), ..*self }
-    }
 }
 
 /// One report of a running call (MCP specification, `notifications/progress`).
@@ -105,25 +101,23 @@ impl CallContext {
     }
 
     fn edit(mut self, f: impl FnOnce(&mut Parts)) -> Self {
-        f(Arc::make_mut(self.0.get_or_insert_default()));
+        f(Arc::make_mut(self.parts.get_or_insert_default()));
         self
     }
 
     fn parts(&self) -> Option<&Parts> {
-        self.0.as_deref()
+        self.parts.as_deref()
     }
 
-    /// The context of a call that begins now, with the time of its progress noted. One allocation.
+    /// The context of a call that begins now, with its bounds and the time of its progress noted.
     pub(crate) fn watched(&self, begun: Instant, timeout: Duration, cap: Option<Duration>) -> Self {
-        let mut parts = self.0.as_deref().cloned().unwrap_or_default();
-        parts.pulse = Some(Pulse { begun, last: AtomicU64::new(0), timeout, cap });
-        Self(Some(Arc::new(parts)))
+        let pulse = Pulse { begun, last: AtomicU64::new(0), timeout, cap };
+        Self { parts: self.parts.clone(), pulse: Some(Arc::new(pulse)) }
     }
 
     /// Whether the deadline that is watched has passed.
     pub(crate) fn is_overdue(&self) -> bool {
-        let pulse = self.parts().and_then(|parts| parts.pulse.as_ref());
-        pulse.is_some_and(|pulse| {
+        self.pulse.as_ref().is_some_and(|pulse| {
             let until = self.last_progress() + pulse.timeout;
             pulse.begun.elapsed() >= pulse.cap.map_or(until, |cap| cap.min(until))
         })
@@ -138,13 +132,12 @@ impl CallContext {
             cancellation: parts.cancellation.clone(),
             ..Parts::default()
         };
-        Self(self.parts().map(|parts| Arc::new(bounds(parts))))
+        Self { parts: self.parts().map(|parts| Arc::new(bounds(parts))), pulse: None }
     }
 
     /// How long after its beginning the call reported progress last; zero before the first report.
     pub(crate) fn last_progress(&self) -> Duration {
-        let pulse = self.parts().and_then(|parts| parts.pulse.as_ref());
-        pulse.map_or(Duration::ZERO, |pulse| Duration::from_millis(pulse.last.load(Ordering::Relaxed)))
+        self.pulse.as_ref().map_or(Duration::ZERO, |pulse| Duration::from_millis(pulse.last.load(Ordering::Relaxed)))
     }
 
     /// How long to wait for the answer. Progress starts the wait anew, up to the hard cap.
@@ -216,16 +209,15 @@ impl CallContext {
 
     /// Whether anybody listens to progress.
     pub fn wants_progress(&self) -> bool {
-        self.parts().is_some_and(|parts| parts.progress.is_some() || parts.pulse.is_some())
+        self.pulse.is_some() || self.parts().is_some_and(|parts| parts.progress.is_some())
     }
 
     /// Reports progress to whoever made this call.
     pub fn report_progress(&self, progress: &Progress) {
-        let Some(parts) = self.parts() else { return };
-        if let Some(pulse) = &parts.pulse {
+        if let Some(pulse) = &self.pulse {
             pulse.last.store(pulse.begun.elapsed().as_millis() as u64, Ordering::Relaxed);
         }
-        if let Some(sink) = &parts.progress {
+        if let Some(sink) = self.parts().and_then(|parts| parts.progress.as_ref()) {
             sink(progress);
         }
     }

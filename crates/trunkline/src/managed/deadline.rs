@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::Setup;
+use super::alarms::Alarms;
 use crate::connection::CallContext;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -24,19 +25,21 @@ impl fmt::Display for What<'_> {
 }
 
 /// The bounds of one call; a bound of zero is none.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Deadlines {
+#[derive(Clone, Copy)]
+pub(super) struct Deadlines<'a> {
     timeout: Option<Duration>,
     cap: Option<Duration>,
+    /// Who minds the time; each call itself where there is nobody.
+    alarms: Option<&'a Alarms>,
 }
 
-impl Deadlines {
-    pub(super) fn of(setup: &Setup, cx: &CallContext) -> Self {
+impl<'a> Deadlines<'a> {
+    pub(super) fn of(setup: &Setup, alarms: &'a Alarms, cx: &CallContext) -> Self {
         let some = |duration: Duration| (!duration.is_zero()).then_some(duration);
         let timeout = some(cx.timeout().unwrap_or(setup.timeout));
         // an explicit timeout beyond the default cap is meant
         let cap = cx.max_timeout().unwrap_or_else(|| setup.max_timeout.max(cx.timeout().unwrap_or_default()));
-        Self { timeout, cap: some(cap) }
+        Self { timeout, cap: some(cap), alarms: Some(alarms) }
     }
 }
 
@@ -50,13 +53,14 @@ where
     F: Future<Output = Result<T>>,
 {
     let some = |duration: Option<Duration>| duration.filter(|duration| !duration.is_zero());
-    within(Deadlines { timeout: some(cx.timeout()), cap: some(cx.max_timeout()) }, what, cx, make).await
+    let deadlines = Deadlines { timeout: some(cx.timeout()), cap: some(cx.max_timeout()), alarms: None };
+    within(deadlines, what, cx, make).await
 }
 
 /// Runs the call that `make` makes from the context it is given, within the deadlines and until the context's switch
 /// is thrown.
 pub(super) async fn within<T, F>(
-    deadlines: Deadlines,
+    deadlines: Deadlines<'_>,
     what: What<'_>,
     cx: &CallContext,
     make: impl FnOnce(CallContext) -> F,
@@ -72,7 +76,7 @@ where
 }
 
 async fn timed<T, F>(
-    deadlines: Deadlines,
+    deadlines: Deadlines<'_>,
     what: What<'_>,
     cx: &CallContext,
     make: impl FnOnce(CallContext) -> F,
@@ -80,7 +84,7 @@ async fn timed<T, F>(
 where
     F: Future<Output = Result<T>>,
 {
-    let Deadlines { timeout: Some(timeout), cap } = deadlines else {
+    let Deadlines { timeout: Some(timeout), cap, .. } = deadlines else {
         return match deadlines.cap {
             None => make(cx.clone()).await,
             Some(cap) => race(make(cx.clone()), tokio::time::sleep(cap), || too_long(what, cap)).await,
@@ -88,7 +92,7 @@ where
     };
     let begun = Instant::now();
     let cx = cx.watched(begun, timeout, cap);
-    let expiry = expiry(begun, timeout, cap, cx.clone());
+    let expiry = expiry(begun, timeout, deadlines, cx.clone());
     tokio::pin!(expiry);
     tokio::select! {
         biased;
@@ -113,11 +117,16 @@ async fn race<T>(
 }
 
 /// Ends when the call has no time left; whether it was the hard cap.
-async fn expiry(begun: Instant, timeout: Duration, cap: Option<Duration>, cx: CallContext) -> bool {
+async fn expiry(begun: Instant, timeout: Duration, deadlines: Deadlines<'_>, cx: CallContext) -> bool {
+    let Deadlines { cap, alarms, .. } = deadlines;
     loop {
         let until = cx.last_progress() + timeout;
         let capped = cap.is_some_and(|cap| cap <= until);
-        tokio::time::sleep_until(begun + cap.map_or(until, |cap| cap.min(until))).await;
+        let at = begun + cap.map_or(until, |cap| cap.min(until));
+        match alarms {
+            Some(alarms) => alarms.at(at).await,
+            None => tokio::time::sleep_until(at).await,
+        }
         let moved = cx.last_progress() + timeout > until;
         if capped || !moved {
             return capped;
@@ -145,8 +154,8 @@ mod tests {
 
     const TIMEOUT: Duration = Duration::from_millis(1000);
 
-    fn bounds(cap: Option<u64>) -> Deadlines {
-        Deadlines { timeout: Some(TIMEOUT), cap: cap.map(Duration::from_millis) }
+    fn bounds(cap: Option<u64>) -> Deadlines<'static> {
+        Deadlines { timeout: Some(TIMEOUT), cap: cap.map(Duration::from_millis), alarms: None }
     }
 
     async fn call(cx: CallContext, progress_every: u64, reports: u32) -> Result<u32> {
@@ -156,6 +165,16 @@ mod tests {
         }
         tokio::time::sleep(Duration::from_millis(progress_every)).await;
         Ok(reports)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn progress_extends_the_wait_whoever_minds_the_time() {
+        let (cx, alarms) = (CallContext::new(), Alarms::default());
+        let minded = Deadlines { alarms: Some(&alarms), ..bounds(Some(10_000)) };
+        assert_eq!(within(minded, What("x", None), &cx, |cx| call(cx, 800, 3)).await.unwrap(), 3);
+        assert!(within(minded, What("x", None), &cx, |cx| call(cx, 1200, 0)).await.is_err());
+        let error = within(minded, What("x", None), &cx, |cx| call(cx, 800, 30)).await.unwrap_err();
+        assert!(error.message().contains("max total"), "{error}");
     }
 
     #[tokio::test(start_paused = true)]
@@ -172,9 +191,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn zero_is_no_bound() {
-        let none = Deadlines { timeout: None, cap: None };
+        let none = Deadlines { timeout: None, cap: None, alarms: None };
         assert_eq!(within(none, What("x", None), &CallContext::new(), |cx| call(cx, 1_000_000, 2)).await.unwrap(), 2);
-        let capped = Deadlines { timeout: None, cap: Some(TIMEOUT) };
+        let capped = Deadlines { timeout: None, cap: Some(TIMEOUT), alarms: None };
         assert!(within(capped, What("x", None), &CallContext::new(), |cx| call(cx, 1_000_000, 2)).await.is_err());
     }
 }

@@ -4,8 +4,9 @@ use std::time::Instant;
 
 use tokio::task::AbortHandle;
 
-use crate::connection::{Connection, SharedConnection};
-use crate::error::{Error, ErrorKind};
+use crate::connection::{CallContext, Connection, SharedConnection};
+use crate::error::{Error, ErrorKind, Result};
+use crate::protocol::{Arguments, ToolResult};
 use crate::redact::Redactor;
 use crate::session::Session;
 
@@ -13,6 +14,8 @@ use crate::session::Session;
 pub(crate) struct Live {
     pub(super) connection: SharedConnection,
     pub(super) session: Option<Session>,
+    /// Whether the connection is the session itself, with nothing between.
+    pub(super) bare: bool,
     pub(super) redactor: Redactor,
     pub(super) since: Instant,
     /// How often in a row it had failed before.
@@ -34,6 +37,14 @@ impl Live {
     /// Why it is over, if it is.
     pub(super) fn over(&self) -> Option<Error> {
         self.session.as_ref().and_then(Session::over_because)
+    }
+
+    /// Calls a tool: straight on the session where nothing is between, which saves each call a box.
+    pub(super) async fn call_tool(&self, name: &str, arguments: Arguments, cx: &CallContext) -> Result<ToolResult> {
+        match self.session.as_ref().filter(|_| self.bare) {
+            Some(session) => session.call_tool(name, arguments, cx).await,
+            None => self.connection.call_tool(name, arguments, cx).await,
+        }
     }
 
     pub(super) fn never_left(&self, error: &Error) -> bool {

@@ -1,6 +1,7 @@
 //! A server that is connected when it is needed: the recipe is kept, everybody shares one handshake, the next
 //! use after a crash connects again. Owns the deadlines and what errors say about the server.
 
+mod alarms;
 mod attempt;
 mod catalogue;
 mod deadline;
@@ -25,6 +26,7 @@ use crate::protocol::{
     ToolResult,
 };
 pub(crate) use crate::session::Identity;
+use alarms::Alarms;
 use attempt::{Attempt, Closing, Opened, Phase, lock};
 use catalogue::Catalogue;
 pub(crate) use deadline::{What, within_context};
@@ -89,13 +91,14 @@ pub(crate) struct Managed {
     /// One turn: the server's processes never overlap.
     turns: Arc<Semaphore>,
     catalogue: Catalogue,
+    alarms: Alarms,
 }
 
 impl Managed {
     pub(crate) fn new(setup: Setup) -> Self {
         let hub = Hub::new(&setup.label);
         let (phase, turns) = (Arc::new(Mutex::new(Phase::Idle)), Arc::new(Semaphore::new(1)));
-        Self { setup: Arc::new(setup), hub, phase, turns, catalogue: Catalogue::default() }
+        Self { setup: Arc::new(setup), hub, phase, turns, catalogue: Catalogue::default(), alarms: Alarms::default() }
     }
 
     pub(crate) fn setup(&self) -> &Setup {
@@ -191,7 +194,7 @@ impl Managed {
         &self,
         what: What<'_>,
         cx: &CallContext,
-        make: impl Fn(SharedConnection, CallContext) -> F,
+        make: impl Fn(Arc<Live>, CallContext) -> F,
     ) -> Result<T>
     where
         F: Future<Output = Result<T>>,
@@ -199,9 +202,9 @@ impl Managed {
         let mut again = true;
         loop {
             let live = self.live_for(cx).await?;
-            let limits = deadline::Deadlines::of(&self.setup, cx);
+            let limits = deadline::Deadlines::of(&self.setup, &self.alarms, cx);
             let span = tracing::debug_span!("call", server = %self.setup.label, %what); // never the arguments
-            let made = deadline::within(limits, what, cx, |cx| make(live.connection.clone(), cx));
+            let made = deadline::within(limits, what, cx, |cx| make(live.clone(), cx));
             let outcome = made.instrument(span).await;
             match outcome {
                 Err(error) if again && live.never_left(&error) => again = false,
@@ -227,9 +230,9 @@ impl Managed {
 
 impl Connection for Managed {
     async fn list_tools(&self, cx: &CallContext) -> Result<Vec<ToolDefinition>> {
-        let make = async |live: SharedConnection, cx: CallContext| {
+        let make = async |live: Arc<Live>, cx: CallContext| {
             let generation = self.catalogue.asking(&self.hub); // after the connect, which makes older lists stale
-            live.list_tools(&cx).await.map(|tools| (generation, tools))
+            live.connection.list_tools(&cx).await.map(|tools| (generation, tools))
         };
         let (generation, tools) = self.call(What("tools/list", None), cx, make).await?;
         self.catalogue.store(generation, &tools, &self.hub);
@@ -237,7 +240,7 @@ impl Connection for Managed {
     }
 
     async fn call_tool(&self, name: &str, arguments: Arguments, cx: &CallContext) -> Result<ToolResult> {
-        let make = async |live: SharedConnection, cx: CallContext| live.call_tool(name, arguments.clone(), &cx).await;
+        let make = async |live: Arc<Live>, cx: CallContext| live.call_tool(name, arguments.clone(), &cx).await;
         self.call(What("tools/call", Some(name)), cx, make).await.map_err(|error| error.with_context("tool", name))
     }
 
@@ -247,32 +250,36 @@ impl Connection for Managed {
     }
 
     async fn list_resources(&self, cx: &CallContext) -> Result<Vec<Resource>> {
-        self.call(What("resources/list", None), cx, async |live, cx| live.list_resources(&cx).await).await
+        self.call(What("resources/list", None), cx, async |live, cx| live.connection.list_resources(&cx).await).await
     }
 
     async fn list_resource_templates(&self, cx: &CallContext) -> Result<Vec<ResourceTemplate>> {
-        self.call(What("resources/templates/list", None), cx, async |live, cx| live.list_resource_templates(&cx).await)
-            .await
+        self.call(What("resources/templates/list", None), cx, async |live, cx| {
+            live.connection.list_resource_templates(&cx).await
+        })
+        .await
     }
 
     async fn list_prompts(&self, cx: &CallContext) -> Result<Vec<Prompt>> {
-        self.call(What("prompts/list", None), cx, async |live, cx| live.list_prompts(&cx).await).await
+        self.call(What("prompts/list", None), cx, async |live, cx| live.connection.list_prompts(&cx).await).await
     }
 
     async fn read_resource(&self, uri: &str, cx: &CallContext) -> Result<ReadResult> {
         let what = What("resources/read", Some(uri));
-        let read = self.call(what, cx, async |live, cx| live.read_resource(uri, &cx).await).await;
+        let read = self.call(what, cx, async |live, cx| live.connection.read_resource(uri, &cx).await).await;
         read.map_err(|error| error.with_context("uri", uri))
     }
 
     async fn get_prompt(&self, name: &str, arguments: Arguments, cx: &CallContext) -> Result<PromptResult> {
         let what = What("prompts/get", Some(name));
-        let make = async |live: SharedConnection, cx: CallContext| live.get_prompt(name, arguments.clone(), &cx).await;
+        let make =
+            async |live: Arc<Live>, cx: CallContext| live.connection.get_prompt(name, arguments.clone(), &cx).await;
         self.call(what, cx, make).await.map_err(|error| error.with_context("prompt", name))
     }
 
     async fn request(&self, method: &str, params: Option<RawJson>, cx: &CallContext) -> Result<RawJson> {
-        self.call(What(method, None), cx, async |live, cx| live.request(method, params.clone(), &cx).await).await
+        self.call(What(method, None), cx, async |live, cx| live.connection.request(method, params.clone(), &cx).await)
+            .await
     }
 
     async fn info(&self) -> Result<ServerInfo> {

@@ -79,11 +79,12 @@ async fn attempt(
 
 fn ready(session: Session, redactor: Redactor, filter: ToolFilter) -> Live {
     tracing::debug!("connected");
-    let connection = match filter.is_open() {
+    let bare = filter.is_open();
+    let connection = match bare {
         true => SharedConnection::new(session.clone()),
         false => SharedConnection::new(Filtered::new(session.clone(), filter)),
     };
-    Live { connection, session: Some(session), redactor, since: Instant::now(), failures: 0, _listening: None }
+    Live { connection, session: Some(session), bare, redactor, since: Instant::now(), failures: 0, _listening: None }
 }
 
 pub(super) fn closed_meanwhile() -> Error {
@@ -101,6 +102,7 @@ fn existing(connection: SharedConnection, hub: &Arc<Hub>) -> Live {
     Live {
         connection,
         session: None,
+        bare: false,
         redactor: Redactor::default(),
         since: Instant::now(),
         failures: 0,

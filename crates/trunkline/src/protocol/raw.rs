@@ -121,10 +121,8 @@ impl RawJson {
 
     /// The members of an object in their order; empty for anything else.
     pub fn members(&self) -> impl Iterator<Item = (String, RawJson)> + '_ {
-        scan::Members::new(&self.0).filter_map(|member| {
-            let quoted = &self.0[member.key.start - 1..member.key.end + 1];
-            Some((serde_json::from_slice(quoted).ok()?, self.part(member.value)))
-        })
+        scan::Members::new(&self.0)
+            .filter_map(|member| Some((scan::spelled(&self.0[member.key])?, self.part(member.value))))
     }
 
     /// The elements of an array; empty for anything else.

@@ -161,7 +161,7 @@ impl ToolResult {
 #[derive(Default)]
 struct Opened<'a> {
     is_error: bool,
-    /// The texts as JSON strings, while every block is a text block.
+    /// The texts between their quotes, while every block is a text block.
     texts: Vec<&'a [u8]>,
     others: bool,
 }
@@ -189,7 +189,7 @@ impl<'a> Opened<'a> {
     /// The texts, if there are blocks and every one is a text block.
     fn plain_texts(&self) -> Option<impl Iterator<Item = String>> {
         let plain = !self.texts.is_empty() && !self.others;
-        plain.then(|| self.texts.iter().filter_map(|text| serde_json::from_slice(text).ok()))
+        plain.then(|| self.texts.iter().filter_map(|text| scan::spelled(text)))
     }
 }
 
@@ -229,7 +229,7 @@ fn block<'a>(walk: &mut Walk<'a>) -> Option<&'a [u8]> {
             text = Some(value);
         }
     }
-    text.filter(|text| is_text && text.starts_with(b"\""))
+    text.filter(|_| is_text).and_then(|text| text.strip_prefix(b"\"")?.strip_suffix(b"\""))
 }
 
 /// Joins what isn't empty by newlines.

@@ -116,7 +116,7 @@ impl ServerDesk {
         self.send(route, jsonrpc::notification(method, params.as_ref().map_or(Params::None, Params::Raw)));
     }
 
-    pub(super) fn send(&self, route: Route<'_>, line: Bytes) {
+    pub(super) fn send(&self, route: Route<'_>, line: Vec<u8>) {
         let outlet = self.state().outlet.clone();
         if let Some(outlet) = outlet {
             outlet.send(route, line);
@@ -266,7 +266,7 @@ fn panicked(method: &str) -> Error {
     Error::new(ErrorKind::Protocol, format!("This server failed to answer \"{method}\""))
 }
 
-fn error_line(id: &RawJson, method: &str, error: &Error) -> Bytes {
+fn error_line(id: &RawJson, method: &str, error: &Error) -> Vec<u8> {
     let code = match error.kind() {
         _ if error.code().is_some() => error.code().unwrap_or(INTERNAL_ERROR),
         ErrorKind::Unsupported => METHOD_NOT_FOUND,

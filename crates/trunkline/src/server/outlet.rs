@@ -1,8 +1,6 @@
 //! Where a desk's messages go. A pipe has one way to the client; HTTP has several, so each message says what it
 //! belongs to.
 
-use bytes::Bytes;
-
 use crate::protocol::RawJson;
 use crate::transport::{Kind, Wire};
 
@@ -22,14 +20,14 @@ pub(super) enum Route<'a> {
 /// Takes what a desk sends. Called while requests run: must not block.
 pub(super) trait Outlet: Send + Sync {
     /// Sends one line. A client that is gone needs none.
-    fn send(&self, route: Route<'_>, line: Bytes);
+    fn send(&self, route: Route<'_>, line: Vec<u8>);
 
     /// The request with this id was cancelled and gets no answer.
     fn unanswered(&self, id: &RawJson);
 }
 
 impl Outlet for Wire {
-    fn send(&self, _: Route<'_>, line: Bytes) {
+    fn send(&self, _: Route<'_>, line: Vec<u8>) {
         let _ = self.tell(Kind::Other, line); // a client that is gone needs no answer
     }
 

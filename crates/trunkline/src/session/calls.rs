@@ -1,16 +1,14 @@
 //! One call from its id to its answer: written, waited for, told the server about when nobody waits any more.
 
-use std::sync::Arc;
-
 use tokio::sync::oneshot;
 
 use super::Session;
-use super::desk::{Desk, Waiter};
+use super::desk::Waiter;
 use crate::connection::{CallContext, Cancellation};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::RawJson;
 use crate::protocol::jsonrpc::{self, Field, Meta, Params};
-use crate::transport::{Kind, Wire};
+use crate::transport::Kind;
 
 /// With more calls than this under way, requests are gathered and written together.
 const EAGER: usize = 3;
@@ -25,7 +23,7 @@ pub(super) async fn request(session: &Session, method: &str, params: Params<'_>,
     let meta = Meta { members: cx.meta(), progress: cx.wants_progress() };
     let line = jsonrpc::request(id, method, params, meta);
     session.desk.trace("out", &line);
-    let mut call = Call { id, desk: &session.desk, wire: &session.wire, cancel: false };
+    let mut call = Call { id, session, cancel: false, settled: false };
     let sent = match session.wire.send(Kind::Request { eager: under_way <= EAGER }, line).await {
         Ok(sent) => sent,
         Err(unsent) => return Err(why_unsent(unsent, waiting).await),
@@ -38,7 +36,7 @@ pub(super) async fn request(session: &Session, method: &str, params: Params<'_>,
             () = cancellation.cancelled() => return Err(cancelled(method).with_may_have_run(true)),
         },
     };
-    call.cancel = false;
+    call.settled = true;
     let answer =
         answer.unwrap_or_else(|_| Err(Error::new(ErrorKind::Closed, "The session ended").with_may_have_run(true)));
     answer.map_err(|error| match error.kind() {
@@ -72,21 +70,20 @@ async fn why_unsent(unsent: Error, waiting: oneshot::Receiver<Result<RawJson>>) 
 /// A call under way. Dropped before the answer came, it frees the id and tells the server.
 struct Call<'a> {
     id: u64,
-    desk: &'a Arc<Desk>,
-    wire: &'a Wire,
+    session: &'a Session,
     cancel: bool,
+    settled: bool,
 }
 
 impl Drop for Call<'_> {
     fn drop(&mut self) {
-        let waited = self.desk.forget(self.id);
-        if !(waited && self.cancel) {
+        if self.settled || !self.session.desk.forget(self.id) || !self.cancel {
             return;
         }
         let id = serde_json::Value::from(self.id).into();
         let reason = Field::Text("The client no longer waits for the answer");
         let params = [("requestId", Field::Json(&id)), ("reason", reason)];
         let line = jsonrpc::notification("notifications/cancelled", Params::Fields(&params));
-        let _ = self.wire.tell(Kind::Other, line); // best effort: the server may be gone
+        let _ = self.session.wire.tell(Kind::Other, line); // best effort: the server may be gone
     }
 }

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bytes::Bytes;
 use futures_util::FutureExt;
 use tokio::task::AbortHandle;
 
@@ -67,7 +66,7 @@ impl Desk {
         running.insert(key, task.abort_handle());
     }
 
-    fn reply(&self, line: Bytes) {
+    fn reply(&self, line: Vec<u8>) {
         self.trace("out", &line);
         if let Some(wire) = self.wire() {
             let _ = wire.tell(Kind::Other, line); // a server that is gone needs no answer

@@ -31,9 +31,9 @@ async fn deliver(mut messages: mpsc::UnboundedReceiver<Bytes>, inbox: Arc<dyn In
 }
 
 impl MemoryWire {
-    pub(crate) fn send(&self, line: Bytes) -> Result<()> {
+    pub(crate) fn send(&self, line: Vec<u8>) -> Result<()> {
         let sender = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let sent = sender.as_ref().map(|sender| sender.send(line));
+        let sent = sender.as_ref().map(|sender| sender.send(line.into()));
         if matches!(sent, Some(Ok(()))) { Ok(()) } else { Err(gone()) }
     }
 

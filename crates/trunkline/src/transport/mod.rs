@@ -126,7 +126,7 @@ impl Wire {
     }
 
     /// Sends one message. It certainly did not leave where this fails.
-    pub(crate) async fn send(&self, kind: Kind, line: Bytes) -> Result<Sent> {
+    pub(crate) async fn send(&self, kind: Kind, line: Vec<u8>) -> Result<Sent> {
         self.tell(kind, line)
     }
 
@@ -140,12 +140,12 @@ impl Wire {
     }
 
     /// Like [`send`](Self::send) from where nothing can be awaited (a destructor).
-    pub(crate) fn tell(&self, kind: Kind, line: Bytes) -> Result<Sent> {
+    pub(crate) fn tell(&self, kind: Kind, line: Vec<u8>) -> Result<Sent> {
         let end = match self {
             Wire::Memory(wire) => wire.send(line).map(|()| 0),
-            Wire::Stream(wire) => wire.send(line).map(|()| 0),
+            Wire::Stream(wire) => wire.send(&line).map(|()| 0),
             #[cfg(all(unix, feature = "stdio"))]
-            Wire::Stdio(wire) => wire.send(kind, line),
+            Wire::Stdio(wire) => wire.send(kind, &line),
         };
         end.map(Sent)
     }

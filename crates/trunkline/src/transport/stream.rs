@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::sync::Mutex;
 
-use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinHandle;
 
@@ -59,8 +58,8 @@ pub(crate) fn over(
 }
 
 impl StreamWire {
-    pub(crate) fn send(&self, line: Bytes) -> Result<()> {
-        self.outbox.send(&line, false).map(drop)
+    pub(crate) fn send(&self, line: &[u8]) -> Result<()> {
+        self.outbox.send(line, false).map(drop)
     }
 
     /// Writes what is left, then stops.

@@ -108,17 +108,10 @@ fn object(text: &[u8]) -> Result<Parts, Fault> {
         return finish(text, at + 1).map(|()| parts);
     }
     loop {
-        if text.get(at) != Some(&b'"') {
-            return Err(syntax(at));
-        }
-        let key_end = scan::value(text, at)?;
-        let colon = scan::blank(text, key_end);
-        if text.get(colon) != Some(&b':') {
-            return Err(syntax(colon));
-        }
-        let start = scan::blank(text, colon + 1);
+        let (key, colon) = scan::key(text, at)?;
+        let start = scan::blank(text, colon);
         let end = scan::value(text, start)?;
-        parts.note(&text[at + 1..key_end - 1], start..end, text);
+        parts.note(&text[key], start..end, text);
         at = scan::blank(text, end);
         match text.get(at) {
             Some(b',') => at = scan::blank(text, at + 1),

@@ -1,9 +1,5 @@
 //! Writing what goes out, each message as one line.
 
-use std::fmt::Write as _;
-
-use bytes::{BufMut as _, Bytes, BytesMut};
-
 use crate::protocol::raw::RawJson;
 
 /// The parameters of a request or notification.
@@ -33,30 +29,30 @@ pub(crate) struct Meta<'a> {
 }
 
 /// A request as one line, newline included.
-pub(crate) fn request(id: u64, method: &str, params: Params<'_>, meta: Meta<'_>) -> Bytes {
+pub(crate) fn request(id: u64, method: &str, params: Params<'_>, meta: Meta<'_>) -> Vec<u8> {
     let size = match params {
         Params::None => 0,
         Params::Raw(raw) => raw.as_bytes().len(),
         Params::Fields(fields) => fields.iter().map(|(key, value)| key.len() + 6 + value.len()).sum(),
     };
-    let mut out = BytesMut::with_capacity(128 + method.len() + size);
+    let mut out = Vec::with_capacity(128 + method.len() + size);
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     push_number(&mut out, id);
     out.extend_from_slice(b",\"method\":");
     push_text(&mut out, method);
     push_params(&mut out, params, id, meta);
     out.extend_from_slice(b"}\n");
-    out.freeze()
+    out
 }
 
 /// A notification as one line, newline included.
-pub(crate) fn notification(method: &str, params: Params<'_>) -> Bytes {
-    let mut out = BytesMut::new();
+pub(crate) fn notification(method: &str, params: Params<'_>) -> Vec<u8> {
+    let mut out = Vec::new();
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"method\":");
     push_text(&mut out, method);
     push_params(&mut out, params, 0, Meta::default());
     out.extend_from_slice(b"}\n");
-    out.freeze()
+    out
 }
 
 impl Field<'_> {
@@ -68,15 +64,29 @@ impl Field<'_> {
     }
 }
 
-fn push_number(out: &mut BytesMut, number: u64) {
-    let _ = write!(out, "{number}"); // a growing buffer takes everything
+fn push_number(out: &mut Vec<u8>, mut number: u64) {
+    let mut digits = [0; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            return out.extend_from_slice(&digits[at..]);
+        }
+    }
 }
 
-fn push_text(out: &mut BytesMut, text: &str) {
-    let _ = serde_json::to_writer(out.writer(), text); // a growing buffer takes everything
+fn push_text(out: &mut Vec<u8>, text: &str) {
+    if text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
+        out.extend_from_slice(b"\"");
+        out.extend_from_slice(text.as_bytes());
+        return out.extend_from_slice(b"\"");
+    }
+    let _ = serde_json::to_writer(out, text); // a vector takes everything
 }
 
-fn push_params(out: &mut BytesMut, params: Params<'_>, id: u64, meta: Meta<'_>) {
+fn push_params(out: &mut Vec<u8>, params: Params<'_>, id: u64, meta: Meta<'_>) {
     let has_meta = meta.progress || meta.members.is_some();
     if matches!(params, Params::None) && !has_meta {
         return;
@@ -107,7 +117,7 @@ fn push_params(out: &mut BytesMut, params: Params<'_>, id: u64, meta: Meta<'_>) 
     out.extend_from_slice(b"}");
 }
 
-fn push_meta(out: &mut BytesMut, id: u64, meta: Meta<'_>) {
+fn push_meta(out: &mut Vec<u8>, id: u64, meta: Meta<'_>) {
     match meta.members {
         None => {
             out.extend_from_slice(b"{\"progressToken\":");
@@ -133,18 +143,18 @@ fn merged_meta(params: &RawJson, id: u64, meta: Meta<'_>) -> RawJson {
 }
 
 /// A result as one line, newline included.
-pub(crate) fn result(id: &RawJson, result: &RawJson) -> Bytes {
-    let mut out = BytesMut::with_capacity(48 + result.as_bytes().len());
+pub(crate) fn result(id: &RawJson, result: &RawJson) -> Vec<u8> {
+    let mut out = Vec::with_capacity(48 + result.as_bytes().len());
     reply_start(&mut out, id);
     out.extend_from_slice(b",\"result\":");
     push_on_one_line(&mut out, result);
     out.extend_from_slice(b"}\n");
-    out.freeze()
+    out
 }
 
 /// An error as one line, newline included.
-pub(crate) fn error(id: &RawJson, code: i64, message: &str, data: Option<&RawJson>) -> Bytes {
-    let mut out = BytesMut::new();
+pub(crate) fn error(id: &RawJson, code: i64, message: &str, data: Option<&RawJson>) -> Vec<u8> {
+    let mut out = Vec::new();
     reply_start(&mut out, id);
     out.extend_from_slice(format!(",\"error\":{{\"code\":{code},\"message\":").as_bytes());
     push_text(&mut out, message);
@@ -153,16 +163,16 @@ pub(crate) fn error(id: &RawJson, code: i64, message: &str, data: Option<&RawJso
         push_on_one_line(&mut out, data);
     }
     out.extend_from_slice(b"}}\n");
-    out.freeze()
+    out
 }
 
-fn reply_start(out: &mut BytesMut, id: &RawJson) {
+fn reply_start(out: &mut Vec<u8>, id: &RawJson) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     out.extend_from_slice(id.as_bytes());
 }
 
 /// A line ends the message, so line breaks between tokens (never inside strings) become blanks.
-fn push_on_one_line(out: &mut BytesMut, json: &RawJson) {
+fn push_on_one_line(out: &mut Vec<u8>, json: &RawJson) {
     let start = out.len();
     out.extend_from_slice(json.as_bytes());
     if memchr::memchr2(b'\n', b'\r', json.as_bytes()).is_some() {

@@ -3,7 +3,9 @@
 
 mod walk;
 
-pub(crate) use walk::{Items, Members, Walk, key_is, skip};
+use std::ops::Range;
+
+pub(crate) use walk::{Items, Members, Walk, key_is, skip, spelled};
 
 /// How deep arrays and objects may nest. Deeper text is refused, never recursed into.
 pub(crate) const MAX_DEPTH: usize = 512;
@@ -61,12 +63,32 @@ pub(crate) fn blank(text: &[u8], mut at: usize) -> usize {
 }
 
 /// Validates the value that starts at `at` (white space allowed before it) and returns where it ends.
-pub(crate) fn value(text: &[u8], mut at: usize) -> Result<usize, Fault> {
+pub(crate) fn value(text: &[u8], at: usize) -> Result<usize, Fault> {
+    let start = blank(text, at);
+    match text.get(start) {
+        Some(b'{' | b'[') => nested(text, start),
+        _ => scalar(text, start),
+    }
+}
+
+/// Validates the text, word or number at `at`.
+fn scalar(text: &[u8], at: usize) -> Result<usize, Fault> {
+    match text.get(at) {
+        Some(b'"') => string(text, at),
+        Some(b't') => word(text, at, b"true"),
+        Some(b'f') => word(text, at, b"false"),
+        Some(b'n') => word(text, at, b"null"),
+        Some(b'-' | b'0'..=b'9') => number(text, at),
+        _ => fault(FaultKind::Syntax, at),
+    }
+}
+
+/// Validates the object or array at `at`, without recursion.
+fn nested(text: &[u8], mut at: usize) -> Result<usize, Fault> {
     let mut levels = Levels { bits: [0; MAX_DEPTH / 64], depth: 0 };
     loop {
         at = blank(text, at);
         match text.get(at) {
-            Some(b'"') => at = string(text, at)?,
             Some(&open @ (b'{' | b'[')) => {
                 let object = open == b'{';
                 let inside = blank(text, at + 1);
@@ -74,15 +96,11 @@ pub(crate) fn value(text: &[u8], mut at: usize) -> Result<usize, Fault> {
                     at = inside + 1;
                 } else {
                     levels.push(object, at)?;
-                    at = if object { key(text, inside)? } else { inside };
+                    at = if object { key(text, inside)?.1 } else { inside };
                     continue;
                 }
             }
-            Some(b't') => at = word(text, at, b"true")?,
-            Some(b'f') => at = word(text, at, b"false")?,
-            Some(b'n') => at = word(text, at, b"null")?,
-            Some(b'-' | b'0'..=b'9') => at = number(text, at)?,
-            _ => return fault(FaultKind::Syntax, at),
+            _ => at = scalar(text, at)?,
         }
         loop {
             if levels.depth == 0 {
@@ -91,7 +109,7 @@ pub(crate) fn value(text: &[u8], mut at: usize) -> Result<usize, Fault> {
             at = blank(text, at);
             match (text.get(at), levels.in_object()) {
                 (Some(b','), true) => {
-                    at = key(text, blank(text, at + 1))?;
+                    at = key(text, blank(text, at + 1))?.1;
                     break;
                 }
                 (Some(b','), false) => {
@@ -114,13 +132,14 @@ pub(crate) fn whole(text: &[u8]) -> Result<(), Fault> {
     if end == text.len() { Ok(()) } else { fault(FaultKind::Syntax, end) }
 }
 
-/// A key and its colon; returns where the member's value may start.
-fn key(text: &[u8], at: usize) -> Result<usize, Fault> {
+/// A key and its colon: where the key is, between its quotes, and where the member's value may start.
+pub(crate) fn key(text: &[u8], at: usize) -> Result<(Range<usize>, usize), Fault> {
     if text.get(at) != Some(&b'"') {
         return fault(FaultKind::Syntax, at);
     }
-    let colon = blank(text, string(text, at)?);
-    if text.get(colon) == Some(&b':') { Ok(colon + 1) } else { fault(FaultKind::Syntax, colon) }
+    let end = string(text, at)?;
+    let colon = blank(text, end);
+    if text.get(colon) == Some(&b':') { Ok((at + 1..end - 1, colon + 1)) } else { fault(FaultKind::Syntax, colon) }
 }
 
 fn word(text: &[u8], at: usize, expected: &[u8]) -> Result<usize, Fault> {
@@ -167,6 +186,7 @@ fn string(text: &[u8], at: usize) -> Result<usize, Fault> {
 }
 
 /// Runs over bytes that need no attention, eight at a time: stops at a quote, a backslash or a control.
+#[inline]
 fn plain(text: &[u8], mut at: usize) -> usize {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x8080_8080_8080_8080;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::blank;
+use super::{blank, plain};
 
 /// Where the value at `at` ends, in text that [`value`] accepted. Behaves (no panic, no endless loop) on
 /// any other text too, so that a broken message can be searched for its id.
@@ -43,19 +43,27 @@ pub(crate) fn skip(text: &[u8], at: usize) -> usize {
     }
 }
 
-/// Behind the closing quote: the next quote that no odd number of backslashes precedes.
+/// Behind the closing quote.
 fn skip_string(text: &[u8], at: usize) -> usize {
-    let start = at + 1;
-    let mut at = start;
-    while let Some(found) = text.get(at..).and_then(|rest| memchr::memchr(b'"', rest)) {
-        at += found + 1;
-        let escapes = text[start..at - 1].iter().rev().take_while(|byte| **byte == b'\\').count();
-        if escapes % 2 == 0 {
-            return at;
+    let mut at = at + 1;
+    let near = at + NEAR;
+    loop {
+        at = match at < near {
+            true => plain(text, at),
+            false => at + memchr::memchr2(b'"', b'\\', text.get(at..).unwrap_or_default()).unwrap_or(text.len()),
+        };
+        match text.get(at) {
+            Some(b'"') => return at + 1,
+            Some(b'\\') => at += 2,
+            Some(_) => at += 1,
+            None => return text.len(),
         }
     }
-    text.len()
 }
+
+/// So far into a text the closing quote is looked for in place; most texts end before. Beyond, a search of many bytes
+/// at a time pays.
+const NEAR: usize = 64;
 
 /// A member of an object: its key between the quotes, and its value.
 pub(crate) struct Member {
@@ -183,9 +191,17 @@ impl<'a> Walk<'a> {
 
 /// Whether the raw key (between its quotes, perhaps with escapes) spells `name`.
 pub(crate) fn key_is(raw: &[u8], name: &str) -> bool {
-    if !raw.contains(&b'\\') {
+    // an escape is longer than what it spells
+    if raw.len() <= name.len() || !raw.contains(&b'\\') {
         return raw == name.as_bytes();
     }
-    let quoted = [b"\"", raw, b"\""].concat();
-    serde_json::from_slice::<String>(&quoted).is_ok_and(|key| key == name)
+    spelled(raw).is_some_and(|key| key == name)
+}
+
+/// The text that is written between quotes as `raw`; nothing where it isn't valid.
+pub(crate) fn spelled(raw: &[u8]) -> Option<String> {
+    if memchr::memchr(b'\\', raw).is_none() {
+        return String::from_utf8(raw.to_vec()).ok();
+    }
+    serde_json::from_slice(&[b"\"", raw, b"\""].concat()).ok()
 }

@@ -10,7 +10,6 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use tokio::io::AsyncRead;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -70,9 +69,9 @@ impl StdioWire {
         self.outbox.lost(end)
     }
 
-    pub(crate) fn send(&self, kind: Kind, line: Bytes) -> Result<u64> {
+    pub(crate) fn send(&self, kind: Kind, line: &[u8]) -> Result<u64> {
         let eager = !matches!(kind, Kind::Request { eager: false });
-        self.outbox.send(&line, eager)
+        self.outbox.send(line, eager)
     }
 
     pub(crate) async fn close(&self) -> CloseReport {
