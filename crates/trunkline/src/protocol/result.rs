@@ -161,9 +161,25 @@ impl ToolResult {
 #[derive(Default)]
 struct Opened<'a> {
     is_error: bool,
-    /// The texts between their quotes, while every block is a text block.
-    texts: Vec<&'a [u8]>,
+    content: Content<'a>,
+}
+
+/// The texts of the text blocks, as they are written between their quotes, and whether there are other blocks.
+#[derive(Default)]
+struct Content<'a> {
+    first: Option<&'a [u8]>,
+    more: Vec<&'a [u8]>,
     others: bool,
+}
+
+impl<'a> Content<'a> {
+    fn take(&mut self, text: Option<&'a [u8]>) {
+        match text {
+            None => self.others = true,
+            Some(text) if self.first.is_none() => self.first = Some(text),
+            Some(text) => self.more.push(text),
+        }
+    }
 }
 
 impl<'a> Opened<'a> {
@@ -176,7 +192,7 @@ impl<'a> Opened<'a> {
         walk.enter();
         while let Some(key) = walk.key() {
             if scan::key_is(key, "content") {
-                (opened.texts, opened.others) = blocks(&mut walk);
+                opened.content = blocks(&mut walk);
             } else if scan::key_is(key, "isError") {
                 opened.is_error = matches!(walk.value(), b"true" | b"\"true\"");
             } else {
@@ -188,30 +204,29 @@ impl<'a> Opened<'a> {
 
     /// The texts, if there are blocks and every one is a text block.
     fn plain_texts(&self) -> Option<impl Iterator<Item = String>> {
-        let plain = !self.texts.is_empty() && !self.others;
-        plain.then(|| self.texts.iter().filter_map(|text| scan::spelled(text)))
+        let Content { first, more, others } = &self.content;
+        let plain = first.is_some() && !others;
+        plain.then(|| first.iter().chain(more).filter_map(|text| scan::spelled(text)))
     }
 }
 
-/// The texts of the content ahead, and whether it holds anything but text blocks.
-fn blocks<'a>(walk: &mut Walk<'a>) -> (Vec<&'a [u8]>, bool) {
-    let (mut texts, mut others) = (Vec::new(), false);
+fn blocks<'a>(walk: &mut Walk<'a>) -> Content<'a> {
+    let mut content = Content::default();
     if walk.peek() != Some(b'[') {
         let one = walk.value();
-        return match block(&mut Walk::new(one)) {
-            Some(text) => (vec![text], false),
-            None => (texts, true),
-        };
+        content.take(block(&mut Walk::new(one)));
+        return content;
     }
     walk.enter();
     while walk.item() {
-        match block(walk) {
-            Some(text) => texts.push(text),
-            None => others = true,
-        }
+        let text = walk.string_in(TEXT_BLOCK, b"}").or_else(|| block(walk));
+        content.take(text);
     }
-    (texts, others)
+    content
 }
+
+/// How nearly everybody begins a text block.
+const TEXT_BLOCK: &[u8] = br#"{"type":"text","text":"#;
 
 /// The text of the block ahead, if it is a text block.
 fn block<'a>(walk: &mut Walk<'a>) -> Option<&'a [u8]> {

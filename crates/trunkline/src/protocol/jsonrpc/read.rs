@@ -142,11 +142,11 @@ impl Parts {
 
 fn classify(line: &Bytes, parts: Parts) -> Result<Message, Unreadable> {
     let raw = |range: Range<usize>| RawJson::trusted(line.slice(range));
-    let id = parts.id.map(raw).filter(|id| !id.is_null());
+    let id = parts.id.filter(|id| &line[id.clone()] != b"null");
     if let Some(method) = parts.method.map(raw).and_then(|method| method.as_text()) {
         let params = parts.params.map(raw).filter(|params| !params.is_null());
         return Ok(match id {
-            Some(id) => Message::Request { id, method, params },
+            Some(id) => Message::Request { id: raw(id), method, params },
             None => Message::Notification { method, params },
         });
     }
@@ -160,25 +160,22 @@ fn classify(line: &Bytes, parts: Parts) -> Result<Message, Unreadable> {
         (None, Some(error)) => Outcome::Error(RpcError::read(&error)),
         _ => Outcome::Malformed(snippet(line)),
     };
-    match id.as_ref().and_then(own_id) {
+    match id.as_ref().and_then(|id| own_id(&line[id.clone()])) {
         Some((id, id_was_text)) => Ok(Message::Response { id, id_was_text, outcome, no_version: !parts.version }),
-        None => Ok(Message::Stray { id, outcome }),
+        None => Ok(Message::Stray { id: id.map(raw), outcome }),
     }
 }
 
 /// Our ids are integers. A peer that writes one as the very same digits in quotes is understood.
-fn own_id(id: &RawJson) -> Option<(u64, bool)> {
-    let text = id.as_bytes();
+fn own_id(text: &[u8]) -> Option<(u64, bool)> {
     let quoted = text.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\""));
     let digits = quoted.unwrap_or(text);
-    let canonical = digits == b"0" || !digits.starts_with(b"0");
-    let number = std::str::from_utf8(digits).ok().filter(|_| canonical)?;
-    number
-        .bytes()
-        .all(|byte| byte.is_ascii_digit())
-        .then(|| number.parse().ok())
-        .flatten()
-        .map(|id| (id, quoted.is_some()))
+    let canonical = digits == b"0" || !(digits.is_empty() || digits.starts_with(b"0"));
+    let number = digits.iter().try_fold(0u64, |number, byte| {
+        let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
+        number.checked_mul(10)?.checked_add(digit)
+    });
+    number.filter(|_| canonical).map(|number| (number, quoted.is_some()))
 }
 
 impl RpcError {
@@ -197,8 +194,7 @@ fn broken(line: &[u8], fault: Fault) -> Unreadable {
     let id = scan::Members::new(line)
         .filter(|member| &line[member.key.clone()] == b"id")
         .last()
-        .map(|member| RawJson::trusted(Bytes::copy_from_slice(&line[member.value])))
-        .and_then(|id| own_id(&id));
+        .and_then(|member| own_id(&line[member.value]));
     let looks_like_rpc = memchr::memmem::find(line, b"\"jsonrpc\"").is_some() || id.is_some();
     match fault.kind {
         _ if !looks_like_rpc => Unreadable::Noise,

@@ -1,6 +1,7 @@
 //! Writing what goes out, each message as one line.
 
 use crate::protocol::raw::RawJson;
+use crate::protocol::scan;
 
 /// The parameters of a request or notification.
 #[derive(Debug, Clone, Copy)]
@@ -78,7 +79,7 @@ fn push_number(out: &mut Vec<u8>, mut number: u64) {
 }
 
 fn push_text(out: &mut Vec<u8>, text: &str) {
-    if text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
+    if scan::needs_no_escape(text) {
         out.extend_from_slice(b"\"");
         out.extend_from_slice(text.as_bytes());
         return out.extend_from_slice(b"\"");

@@ -185,6 +185,11 @@ fn string(text: &[u8], at: usize) -> Result<usize, Fault> {
     }
 }
 
+/// Whether a text can be written between quotes as it is.
+pub(crate) fn needs_no_escape(text: &str) -> bool {
+    plain(text.as_bytes(), 0) == text.len()
+}
+
 /// Runs over bytes that need no attention, eight at a time: stops at a quote, a backslash or a control.
 #[inline]
 fn plain(text: &[u8], mut at: usize) -> usize {

@@ -154,3 +154,19 @@ proptest! {
         let _ = repair(&text);
     }
 }
+
+#[test]
+fn a_string_in_known_surroundings_is_taken_and_any_other_value_left() {
+    let walked = |text: &'static str| {
+        let mut walk = Walk::new(text.as_bytes());
+        let found = walk.string_in(b"{\"text\":", b"}").map(|text| String::from_utf8(text.to_vec()).unwrap());
+        (found, walk.peek())
+    };
+    assert_eq!(walked(r#"{"text":"a\"b"},1"#), (Some(r#"a\"b"#.to_owned()), Some(b',')));
+    assert_eq!(walked(r#"{"text":""}"#), (Some(String::new()), None));
+    for other in
+        [r#"{"text":"a" }"#, r#"{"text":"a","x":1}"#, r#"{"text":1}"#, r#"{"text":"a"#, r#"{"text":""#, r#"{"text":"#]
+    {
+        assert_eq!(walked(other), (None, Some(b'{')), "{other}");
+    }
+}

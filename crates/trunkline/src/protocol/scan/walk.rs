@@ -181,6 +181,18 @@ impl<'a> Walk<'a> {
         Some(key)
     }
 
+    /// Steps over a value that is exactly `before`, a string, `after`, and gives what is between the string's quotes;
+    /// stays where it is before any other value.
+    pub(crate) fn string_in(&mut self, before: &[u8], after: &[u8]) -> Option<&'a [u8]> {
+        let rest = self.text.get(self.at..)?.strip_prefix(before).filter(|rest| rest.starts_with(b"\""))?;
+        let start = self.text.len() - rest.len();
+        let end = skip_string(self.text, start);
+        self.text[end..].starts_with(after).then(|| {
+            self.at = end + after.len();
+            &self.text[start + 1..end - 1]
+        })
+    }
+
     /// Steps over the value ahead and gives its text.
     pub(crate) fn value(&mut self) -> &'a [u8] {
         let start = self.at;
