@@ -175,7 +175,8 @@ impl Boxes {
 }
 
 impl Outlet for Mailbox {
-    fn send(&self, route: Route<'_>, line: Bytes) {
+    fn send(&self, route: Route<'_>, line: Vec<u8>) {
+        let line = Bytes::from(line);
         let mut boxes = self.boxes();
         if boxes.over {
             return;

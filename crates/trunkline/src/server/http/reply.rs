@@ -83,7 +83,7 @@ impl Refusal {
 
     pub(super) fn into_answer(self) -> Answer {
         let null = RawJson::from(serde_json::Value::Null);
-        let mut answer = json(self.status, &jsonrpc::error(&null, self.code, &self.message, None));
+        let mut answer = json(self.status, &jsonrpc::error(&null, self.code, &self.message, None).into());
         if let Some((name, value)) = self.header {
             answer.headers_mut().insert(name, HeaderValue::from_static(value));
         }
