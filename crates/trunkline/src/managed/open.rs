@@ -31,7 +31,7 @@ pub(super) async fn open(
             if live.session.is_some() {
                 let _ = recorder.info().await; // known since the handshake; it is noted first
             }
-            Ok(Live { connection: SharedConnection::new(recorder), ..live })
+            Ok(Live { connection: SharedConnection::new(recorder), bare: false, ..live })
         }
         Err(error) => {
             if error.kind() != ErrorKind::Closed {
