@@ -1,34 +1,34 @@
 //! The HTTP fake, over raw sockets: each ability that `trunkline_tests::http` lists, shown once.
 
 use std::io::{ErrorKind, Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use trunkline_tests::http::*;
 
 /// A client that sees every byte.
-struct Raw(TcpStream);
+pub(crate) struct Raw(TcpStream);
 
 impl Raw {
-    fn to(fake: &HttpFake) -> Raw {
-        let stream = TcpStream::connect(fake.address()).unwrap();
+    pub(crate) fn to(address: SocketAddr) -> Raw {
+        let stream = TcpStream::connect(address).unwrap();
         stream.set_read_timeout(Some(trunkline_tests::limit())).unwrap();
         Raw(stream)
     }
 
-    fn send(&mut self, method: &str, path: &str, headers: &str, body: &str) {
+    pub(crate) fn send(&mut self, method: &str, path: &str, headers: &str, body: &str) {
         let request =
             format!("{method} {path} HTTP/1.1\r\nHost: x\r\n{headers}Content-Length: {}\r\n\r\n{body}", body.len());
         self.0.write_all(request.as_bytes()).unwrap();
     }
 
-    fn post(&mut self, headers: &str, message: &Value) {
+    pub(crate) fn post(&mut self, headers: &str, message: &Value) {
         self.send("POST", "/mcp", headers, &message.to_string());
     }
 
     /// Reads until the text is there.
-    fn until(&mut self, text: &str) -> String {
+    pub(crate) fn until(&mut self, text: &str) -> String {
         let mut seen = Vec::new();
         let mut byte = [0];
         while !String::from_utf8_lossy(&seen).contains(text) {
@@ -39,7 +39,7 @@ impl Raw {
     }
 
     /// Reads to the end of the connection, which may be a reset.
-    fn rest(&mut self) -> (String, bool) {
+    pub(crate) fn rest(&mut self) -> (String, bool) {
         let mut seen = Vec::new();
         let reset = match self.0.read_to_end(&mut seen) {
             Ok(_) => false,
@@ -50,18 +50,18 @@ impl Raw {
     }
 }
 
-fn message(id: u64, method: &str, params: Value) -> Value {
+pub(crate) fn message(id: u64, method: &str, params: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 }
 
-fn echo(id: u64) -> Value {
+pub(crate) fn echo(id: u64) -> Value {
     message(id, "tools/call", json!({"name": "echo", "arguments": {"text": "hi"}}))
 }
 
 /// What comes for one request, to the end of the connection.
 fn asked(script: HttpScript) -> (String, bool) {
     let fake = script.sessionless().start();
-    let mut raw = Raw::to(&fake);
+    let mut raw = Raw::to(fake.address());
     raw.post("", &echo(7));
     raw.rest()
 }
@@ -69,7 +69,7 @@ fn asked(script: HttpScript) -> (String, bool) {
 #[test]
 fn without_rules_it_is_an_ordinary_server() {
     let fake = HttpScript::new().strict_version().start();
-    let mut raw = Raw::to(&fake);
+    let mut raw = Raw::to(fake.address());
     raw.post("", &message(1, "initialize", json!({"protocolVersion": "2025-11-25"})));
     let answer = raw.until("\"version\":\"1\"}}}");
     assert!(
@@ -150,8 +150,8 @@ fn a_connection_ends_at_any_byte() {
         assert_eq!((answer.as_str(), was_reset), (seen, reset));
     }
     let fake = HttpScript::new().on(accepted().nth(1), [wire("early"), reset()]).sessionless().start();
-    assert!(Raw::to(&fake).rest().1);
-    let mut second = Raw::to(&fake);
+    assert!(Raw::to(fake.address()).rest().1);
+    let mut second = Raw::to(fake.address());
     second.post("", &echo(1));
     second.until("\"hi\"");
 }
@@ -165,7 +165,7 @@ async fn the_script_and_the_test_wait_for_each_other() {
         .on(rpc_call("echo").when("mood", "calm"), [act(|request| vec![text_result(&request.id())])])
         .on(rpc("ping"), [hang()]);
     let fake = script.sessionless().start();
-    let mut raws: Vec<_> = (0..4).map(|_| Raw::to(&fake)).collect();
+    let mut raws: Vec<_> = (0..4).map(|_| Raw::to(fake.address())).collect();
     raws[0].post("", &echo(1));
     gate.reached(1).await;
     raws[1].post("", &echo(2));
@@ -186,7 +186,7 @@ async fn the_script_and_the_test_wait_for_each_other() {
 fn what_is_pushed_goes_to_the_streams_that_listen() {
     let fake = HttpScript::new().listening().sessionless().start();
     fake.push(Event::data("early"));
-    let mut raw = Raw::to(&fake);
+    let mut raw = Raw::to(fake.address());
     raw.send("GET", "/mcp", "", "");
     raw.until("data: early");
     fake.push(Event::data("late"));
@@ -196,7 +196,7 @@ fn what_is_pushed_goes_to_the_streams_that_listen() {
 
     let fake = HttpScript::new().legacy_sse().start();
     assert!(fake.url().ends_with("/sse"));
-    let (mut stream, mut raw) = (Raw::to(&fake), Raw::to(&fake));
+    let (mut stream, mut raw) = (Raw::to(fake.address()), Raw::to(fake.address()));
     stream.send("GET", "/sse", "", "");
     stream.until("event: endpoint\n");
     raw.send("POST", "/messages?session=A", "", &echo(5).to_string());
@@ -209,7 +209,7 @@ fn what_is_pushed_goes_to_the_streams_that_listen() {
 #[test]
 fn a_chunked_request_is_read_whole() {
     let fake = HttpScript::new().sessionless().start();
-    let mut raw = Raw::to(&fake);
+    let mut raw = Raw::to(fake.address());
     let body = echo(8).to_string();
     let (first, second) = body.split_at(10);
     write!(raw.0, "POST /mcp HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\na\r\n{first}\r\n").unwrap();

@@ -5,6 +5,7 @@
 mod answers;
 mod helpers;
 mod http;
+mod http_between;
 mod peer;
 mod process;
 mod rules;

@@ -46,6 +46,14 @@ struct Hang {
     notes: String,
 }
 
+#[derive(Deserialize, JsonSchema)]
+struct Wait {
+    /// A file to wait for.
+    file: std::path::PathBuf,
+    /// A file to note in that the call began, and that it was dropped.
+    notes: String,
+}
+
 /// The server.
 pub fn server() -> StaticServer {
     let meeting = Arc::new(Barrier::new(MEETING));
@@ -71,6 +79,7 @@ pub fn server() -> StaticServer {
         })
         .function("meet", "Ends when enough others run.", meet)
         .function("hang", "Never ends.", hang)
+        .function("wait", "Ends when the file is there.", wait)
         .resource("text://greeting", StaticResource::from("hello").mime_type("text/plain"))
         .resource("bytes://logo", StaticResource::from(b"\x89PNG\0\xff").mime_type("image/png").name("logo.png"))
         .resource("text://grüße/日本", "こんにちは\u{2028}")
@@ -170,4 +179,13 @@ async fn hang(hang: Hang) {
     let noting = Noting(hang.notes);
     noting.note("begun");
     tokio::time::sleep(Duration::from_secs(600)).await;
+}
+
+async fn wait(wait: Wait) -> &'static str {
+    let noting = Noting(wait.notes);
+    noting.note("begun");
+    while !wait.file.exists() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    "done"
 }

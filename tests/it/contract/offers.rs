@@ -5,7 +5,7 @@ use trunkline::ErrorKind;
 
 use super::kinds::Kind;
 
-const TOOLS: [&str; 10] = ["echo", "add", "mirror", "fail", "picture", "count", "chat", "meta", "meet", "hang"];
+const TOOLS: [&str; 11] = ["echo", "add", "mirror", "fail", "picture", "count", "chat", "meta", "meet", "hang", "wait"];
 
 pub(super) async fn tools_are_listed_in_order(kind: Kind) {
     for _ in 0..2 {

@@ -1,23 +1,16 @@
 //! `HttpFake`: a fake that runs, on a thread of its own.
 
-use std::io;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::mpsc;
+use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
+use super::connection;
 use super::event::Event;
 use super::log::HttpLog;
-use super::play;
-use super::reader::Reader;
-use super::request::HttpRequest;
 use super::state::{Pushed, State};
-use super::writer::{Stop, Writer};
 
 /// A fake that runs. It ends with the value.
 pub struct HttpFake {
@@ -45,7 +38,7 @@ impl HttpFake {
 
     /// Its origin, such as `http://127.0.0.1:4711`.
     pub fn origin(&self) -> String {
-        format!("http://{}", self.address)
+        format!("{}://{}", if self.state.tls.is_some() { "https" } else { "http" }, self.address)
     }
 
     /// The address that a client is given.
@@ -109,66 +102,11 @@ fn run(listener: std::net::TcpListener, state: &Arc<State>) {
                 accepted = listener.accept() => {
                     let (stream, _) = accepted.expect("a connection");
                     let state = state.clone();
-                    connections.spawn(async move { serve(stream, &state).await.expect("a socket") });
+                    connections.spawn(async move { connection::serve(stream, &state).await.expect("a socket") });
                 }
                 Some(ended) = connections.join_next() => ended.expect("the script to make sense"),
                 _ = over.wait_for(|over| *over) => return,
             }
         }
     });
-}
-
-async fn serve(stream: TcpStream, state: &Arc<State>) -> io::Result<()> {
-    stream.set_nodelay(true)?;
-    let socket = stream.as_fd().try_clone_to_owned()?;
-    converse(stream, socket, state).await;
-    Ok(())
-}
-
-/// Answers what comes on one connection, request by request.
-async fn converse<S: AsyncRead + AsyncWrite + Send + 'static>(stream: S, socket: OwnedFd, state: &Arc<State>) {
-    let connection = state.log.opened();
-    let (read, write) = tokio::io::split(stream);
-    let mut out = Writer::new(write, socket);
-    if let Some(steps) = state.rule_for_connection(connection) {
-        let nobody = HttpRequest::nobody(connection);
-        if let Err(stop) = play::all(state, &nobody, &mut out, steps).await {
-            return out.end(stop).await;
-        }
-    }
-    let (send, mut requests) = mpsc::unbounded_channel();
-    let (log, reading) = (state.log.clone(), read_all(read, connection, state.log.clone(), send));
-    let reading = tokio::spawn(reading);
-    let stop = loop {
-        let Some(request) = requests.recv().await else { break Stop::Gone };
-        let answered = tokio::select! {
-            answered = play::answer(state, &request, &mut out) => answered,
-            () = gone(&log, connection) => Err(Stop::Gone),
-        };
-        if let Err(stop) = answered {
-            break stop;
-        }
-    };
-    reading.abort();
-    let _ = reading.await; // so that nothing holds the socket any more
-    out.end(stop).await;
-}
-
-/// Reads requests until the client is gone, while earlier ones are answered.
-async fn read_all(
-    mut read: impl AsyncRead + Unpin,
-    connection: usize,
-    log: HttpLog,
-    requests: mpsc::UnboundedSender<HttpRequest>,
-) {
-    let mut reader = Reader::default();
-    while let Some(request) = reader.next(&mut read, connection).await {
-        log.note(&request);
-        let _ = requests.send(request); // the connection is over
-    }
-    log.closed(connection);
-}
-
-async fn gone(log: &HttpLog, connection: usize) {
-    log.until(|log| log.closed_by_client().contains(&connection).then_some(())).await;
 }

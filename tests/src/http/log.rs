@@ -23,6 +23,8 @@ struct Seen {
     opened: usize,
     /// Connections that the client has closed.
     closed: Vec<usize>,
+    refused: Vec<usize>,
+    given_up: Vec<HttpRequest>,
 }
 
 impl HttpLog {
@@ -47,6 +49,16 @@ impl HttpLog {
 
     pub(crate) fn closed(&self, connection: usize) {
         self.seen().closed.push(connection);
+        self.0.changes.send_replace(());
+    }
+
+    pub(crate) fn refused_tls(&self, connection: usize) {
+        self.seen().refused.push(connection);
+        self.closed(connection);
+    }
+
+    pub(crate) fn given_up_on(&self, request: &HttpRequest) {
+        self.seen().given_up.push(request.clone());
         self.0.changes.send_replace(());
     }
 
@@ -92,6 +104,16 @@ impl HttpLog {
     /// The connections that the client has closed, in this order.
     pub fn closed_by_client(&self) -> Vec<usize> {
         self.seen().closed.clone()
+    }
+
+    /// The connections on which the client didn't agree to TLS.
+    pub fn tls_refused(&self) -> Vec<usize> {
+        self.seen().refused.clone()
+    }
+
+    /// The requests whose client went before the response had ended: with its connection, or over HTTP/2 by itself.
+    pub fn given_up(&self) -> Vec<HttpRequest> {
+        self.seen().given_up.clone()
     }
 
     /// Waits until the log gives a value; at the limit panics with `what` and what there is. Any runtime of tokio will

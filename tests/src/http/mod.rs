@@ -19,7 +19,8 @@
 //! ```
 //!
 //! The fake has a thread of its own, so a test may block; it ends with its value. Everything a client sent is in
-//! [`HttpLog`].
+//! [`HttpLog`]. [`HttpScript::start_tls`] is the same server behind TLS, with HTTP/2 where the client wants it.
+//! [`Proxy`] stands between a client and any server; [`ForwardProxy`] is what `HTTPS_PROXY` names.
 //!
 //! # What it does without rules
 //!
@@ -70,25 +71,33 @@
 //! In every text, `$ID` is the JSON of the request's id and `$SESSION` its session.
 #![allow(missing_debug_implementations, reason = "a script holds closures")]
 
+mod connection;
 mod defaults;
 mod event;
 mod fake;
+mod forward;
 mod gate;
+mod http2;
 mod log;
 mod play;
+mod proxy;
 mod reader;
 mod request;
 mod rule;
 mod script;
 mod state;
 mod step;
+mod tls;
 mod writer;
 
 pub use event::Event;
 pub use fake::HttpFake;
+pub use forward::ForwardProxy;
 pub use gate::Gate;
 pub use log::HttpLog;
+pub use proxy::Proxy;
 pub use request::HttpRequest;
 pub use rule::{HttpMatch, accepted, any, delete, get, post, rpc, rpc_call};
 pub use script::HttpScript;
 pub use step::*;
+pub use tls::{TestCa, Tls};

@@ -34,6 +34,11 @@ impl Reader {
         Some(request)
     }
 
+    /// What came after the last request.
+    pub(crate) fn rest(self) -> Vec<u8> {
+        self.buffer
+    }
+
     async fn chunks(&mut self, io: &mut (impl AsyncRead + Unpin)) -> Option<Vec<u8>> {
         let mut body = Vec::new();
         loop {

@@ -4,6 +4,7 @@ use super::fake::HttpFake;
 use super::rule::{HttpMatch, Rule};
 use super::state::State;
 use super::step::Step;
+use super::tls::Tls;
 use crate::json::{Json, tool};
 
 /// What an HTTP fake does. See the module's text.
@@ -85,6 +86,11 @@ impl HttpScript {
 
     /// Starts the fake on a free port of this machine.
     pub fn start(self) -> HttpFake {
-        HttpFake::start(State::new(self))
+        HttpFake::start(State::new(self, None))
+    }
+
+    /// Starts the fake behind TLS.
+    pub fn start_tls(self, tls: Tls<'_>) -> HttpFake {
+        HttpFake::start(State::new(self, Some(tls.acceptor())))
     }
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{broadcast, watch};
+use tokio_rustls::TlsAcceptor;
 
 use super::log::HttpLog;
 use super::request::HttpRequest;
@@ -12,6 +13,7 @@ use super::step::Step;
 
 pub(crate) struct State {
     pub(crate) script: HttpScript,
+    pub(crate) tls: Option<TlsAcceptor>,
     pub(crate) log: HttpLog,
     memory: Mutex<Memory>,
     pub(crate) pushed: broadcast::Sender<Pushed>,
@@ -37,9 +39,9 @@ struct Memory {
 }
 
 impl State {
-    pub(crate) fn new(script: HttpScript) -> State {
+    pub(crate) fn new(script: HttpScript, tls: Option<TlsAcceptor>) -> State {
         let (pushed, over) = (broadcast::Sender::new(4096), watch::Sender::new(false));
-        State { script, log: HttpLog::new(), memory: Mutex::default(), pushed, over }
+        State { script, tls, log: HttpLog::new(), memory: Mutex::default(), pushed, over }
     }
 
     fn memory(&self) -> MutexGuard<'_, Memory> {
