@@ -7,6 +7,7 @@ mod cases_lists;
 mod cases_multi;
 mod cases_process;
 mod cases_rpc;
+mod cassette;
 mod contract;
 mod examples;
 mod layering;

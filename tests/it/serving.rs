@@ -131,6 +131,25 @@ fn what_was_answered_is_written_before_the_end() {
 }
 
 #[test]
+fn the_output_need_not_be_a_pipe_though_the_input_is() {
+    let dir = TempDir::new();
+    let told = dir.join("told");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_contract-server"))
+        .stdin(Stdio::piped())
+        .stdout(std::fs::File::create(&told).unwrap())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    for id in 1..=2 {
+        writeln!(input, "{}", json!({"jsonrpc": "2.0", "id": id, "method": "ping"})).unwrap();
+        let lines = || std::fs::read_to_string(&told).unwrap().lines().count();
+        eventually("an answer", || (lines() == id).then_some(()));
+    }
+    drop(input);
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
 fn what_is_no_message_is_told_and_put_up_with() {
     let mut served = Served::start();
     for (line, code) in

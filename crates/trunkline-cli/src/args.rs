@@ -37,6 +37,21 @@ TOOL is SERVER.TOOL, a tool's name alone where only one server has it, or its ex
 The result is printed as plain text or JSON; control characters are shown escaped. --raw and --json print the \
 server's result exactly as it was sent.";
 
+const RECORD_HELP: &str = "\
+It speaks MCP on standard input and output. Where a client starts `npx server`, let it start this instead:
+  trunkline record -o FILE -- npx server
+Several servers (of the config, or --stdio) are served as one, their tools named SERVER_TOOL.
+
+To record what trunkline itself does, give any of its commands --record FILE. Either way the file is added to, \
+the secrets of the config are left out (see also --redact), and it is replayed by --replay FILE or `trunkline mock FILE`.";
+
+const MOCK_HELP: &str = "\
+It speaks MCP on standard input and output; no recorded server is started. A call gets the recorded answer to the same \
+params; one that was recorded several times gets its answers in turn, then the last again. What was not recorded is an \
+error that names the nearest call, told on standard error too.
+
+To use a recording with trunkline itself, give any of its commands --replay FILE.";
+
 /// Options that every command has.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Global options")]
@@ -68,6 +83,35 @@ pub(crate) struct Global {
     /// When to use colours
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = Color::Auto, global = true)]
     pub(crate) color: Color,
+    #[command(flatten)]
+    pub(crate) cassette: Cassette,
+}
+
+/// Recording what a command does, and doing it again without servers.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Record and replay")]
+pub(crate) struct Cassette {
+    /// Record what this command asks of servers, at the end of this file
+    #[arg(long, value_name = "FILE", global = true)]
+    pub(crate) record: Option<PathBuf>,
+    /// Start no server: answer what was recorded in this file
+    #[arg(long, value_name = "FILE", global = true, conflicts_with_all = ["record", "config", "stdio"])]
+    pub(crate) replay: Option<PathBuf>,
+    /// Record what this regular expression finds as ***, beside the secrets of the config (can be repeated)
+    #[arg(long, value_name = "REGEX", global = true)]
+    pub(crate) redact: Vec<String>,
+    /// Record texts and numbers under this key as *** (can be repeated)
+    #[arg(long, value_name = "KEY", global = true)]
+    pub(crate) redact_field: Vec<String>,
+    /// Replay whatever stands at this place of a call's params, such as /arguments/now (can be repeated)
+    #[arg(long, value_name = "PATH", global = true)]
+    pub(crate) ignore: Vec<String>,
+    /// Replay only in the recorded order
+    #[arg(long, global = true)]
+    pub(crate) in_order: bool,
+    /// Whether calls are passed on for somebody else, who has deadlines of their own.
+    #[arg(skip)]
+    pub(crate) relays: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -92,6 +136,12 @@ pub(crate) enum Command {
     Check(Check),
     /// Show the merged config: entries, where each comes from, what lost, secrets masked
     Config(Config),
+    /// Be a server that passes everything on to another, and record it: for any MCP client
+    #[command(after_help = RECORD_HELP)]
+    Record(Record),
+    /// Be a server that answers what was recorded: for any MCP client
+    #[command(after_help = MOCK_HELP)]
+    Mock(Mock),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -204,6 +254,26 @@ pub(crate) struct Check {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Record {
+    /// Only these servers
+    #[arg(value_name = "SERVER")]
+    pub(crate) servers: Vec<String>,
+    /// Record at the end of this file
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// A server to start, instead of configured ones
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Mock {
+    /// What was recorded
+    #[arg(value_name = "FILE")]
+    pub(crate) cassette: PathBuf,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Config {
     #[command(subcommand)]
     pub(crate) action: Option<ConfigAction>,
@@ -231,8 +301,9 @@ impl Command {
             | Self::Call(Call { command, .. })
             | Self::Read(Read { command, .. })
             | Self::Prompt(Prompt { command, .. })
-            | Self::Check(Check { command, .. }) => command,
-            Self::Config(_) | Self::Completions { .. } | Self::Demo => &[],
+            | Self::Check(Check { command, .. })
+            | Self::Record(Record { command, .. }) => command,
+            Self::Config(_) | Self::Mock(_) | Self::Completions { .. } | Self::Demo => &[],
         }
     }
 }

@@ -14,6 +14,7 @@ mod demo;
 mod exit;
 mod interrupt;
 mod progress;
+mod recording;
 mod render;
 mod save;
 mod servers;
@@ -52,12 +53,13 @@ pub fn main() -> ExitCode {
     ExitCode::from(exit as u8)
 }
 
-fn run(cli: Cli, screen: Screen) -> Outcome<Exit> {
+fn run(mut cli: Cli, screen: Screen) -> Outcome<Exit> {
+    recording::of_command(&mut cli.global.cassette, &cli.command)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| Failure::usage(format!("Can't start: {error}")))?;
-    match cli.command {
+    let outcome = match cli.command {
         Command::Demo => runtime.block_on(demo::serve()).map(|()| Exit::Done).map_err(Failure::from),
         Command::Completions { shell } => commands::completions::run(shell).map(|()| Exit::Done),
         Command::Config(config) => commands::config::run(config, &cli.global, &screen),
@@ -67,7 +69,9 @@ fn run(cli: Cli, screen: Screen) -> Outcome<Exit> {
             let work = commands::prepare(command, cli.global.strict)?;
             runtime.block_on(with_servers(work, &servers, &screen))
         }
-    }
+    };
+    runtime.shutdown_background(); // somebody may still be reading the standard input
+    outcome
 }
 
 /// Does the work until it is done or interrupted, then ends every connection; a second interrupt ends the program
@@ -84,7 +88,14 @@ async fn with_servers(work: commands::Work, servers: &Servers, screen: &Screen) 
         _ = interrupts.next() => {}
     }
     drop(listening);
-    outcome
+    match (&outcome, recording::check(servers)) {
+        (Ok(_), Err(failure)) => Err(failure),
+        (Err(_), Err(failure)) => {
+            screen.report(&render::error::for_people(&failure));
+            outcome
+        }
+        (_, Ok(())) => outcome,
+    }
 }
 
 /// Says what went wrong, once: for people on standard error, for machines on standard output.

@@ -4,13 +4,13 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
-use trunkline::{Client, ClientBuilder, Config, Entry, Environment, Limits, MultiServer, Redactor};
+use trunkline::{Client, ClientBuilder, Config, Entry, Environment, Limits, MultiServer, Redactor, Tape};
 
 use crate::args::Global;
 use crate::exit::{Failure, Outcome};
 use crate::render::{Screen, escape};
 use crate::verbose::FirstMessages;
-use crate::{suggest, words};
+use crate::{recording, suggest, words};
 
 /// The servers of this call of the program.
 #[derive(Debug)]
@@ -21,6 +21,8 @@ pub(crate) struct Servers {
     pub(crate) reading: Duration,
     /// When each server was started, where that is traced.
     pub(crate) firsts: FirstMessages,
+    /// Where what they are asked is recorded.
+    pub(crate) tape: Option<Tape>,
     clients: Vec<Client>,
     /// All of them, connected to or not: exposed names depend on every label.
     all: MultiServer,
@@ -31,14 +33,31 @@ impl Servers {
     pub(crate) fn open(global: &Global, command: &[String], screen: &Screen) -> Outcome<Self> {
         let environment = Environment::from_process();
         let begun = Instant::now();
-        let mut config = read_config(global, command, &environment)?;
-        if config.files().is_empty() && config.entries().is_empty() {
+        let cassette = recording::cassette(&global.cassette, command, screen)?;
+        let mut config = match cassette {
+            Some(_) => Config::default(),
+            None => read_config(global, command, &environment)?,
+        };
+        if cassette.is_none() && config.files().is_empty() && config.entries().is_empty() {
             config = demo(screen)?;
         }
         let reading = begun.elapsed();
+        let tape = recording::tape(&global.cassette)?;
+        let builder = Self::builder(global, &environment, tape.as_ref())?;
+        let clients = match &cassette {
+            Some(cassette) => recording::clients(cassette, &builder)?,
+            None => builder.each(&config)?,
+        };
+        let all = united(clients.iter(), Limits::default())?;
+        Ok(Self { config, environment, reading, firsts: FirstMessages::default(), tape, clients, all })
+    }
+
+    fn builder(global: &Global, environment: &Environment, tape: Option<&Tape>) -> Outcome<ClientBuilder> {
         let mut builder = ClientBuilder::new().environment(environment.clone());
-        if let Some(timeout) = global.timeout {
-            builder = builder.timeout(timeout);
+        match global.timeout {
+            Some(timeout) => builder = builder.timeout(timeout),
+            None if global.cassette.relays => builder = builder.timeout(Duration::ZERO).max_timeout(Duration::ZERO),
+            None => {}
         }
         if let Some(timeout) = global.start_timeout {
             if timeout.is_zero() {
@@ -46,9 +65,10 @@ impl Servers {
             }
             builder = builder.start_timeout(timeout);
         }
-        let clients = builder.each(&config)?;
-        let all = united(clients.iter(), Limits::default())?;
-        Ok(Self { config, environment, reading, firsts: FirstMessages::default(), clients, all })
+        Ok(match tape {
+            Some(tape) => builder.record(tape),
+            None => builder,
+        })
     }
 
     pub(crate) fn clients(&self) -> &[Client] {
@@ -99,8 +119,9 @@ impl Servers {
         let entries = config.entries().iter().map(Entry::label);
         let problems = config.problems().iter().filter_map(|problem| problem.label());
         let untrusted = config.untrusted().iter().flat_map(|file| file.labels.iter().map(String::as_str));
+        let others = self.clients.iter().map(Client::label); // of a recording
         let named = |label: &str| address.strip_prefix(label)?.strip_prefix('.').filter(|rest| !rest.is_empty());
-        let rests = entries.chain(problems).chain(untrusted).filter_map(named);
+        let rests = entries.chain(problems).chain(untrusted).chain(others).filter_map(named);
         let rest = rests.min_by_key(|rest| rest.len())?;
         Some((&address[..address.len() - rest.len() - 1], rest))
     }

@@ -12,6 +12,7 @@
 //! | functions that should be a server, or a test without one | [`StaticServer`], [`FunctionTool`], [`#[tool]`](macro@tool) |
 //! | those tools in the request to a model, and its calls carried out | [`format`](mod@format) |
 //! | something else that has tools | implement [`Connection`] |
+//! | a test that must not need its servers | [`Tape`] records, [`Cassette`] replays |
 //! | no async runtime | [`blocking`] |
 //!
 //! ```
@@ -115,3 +116,8 @@ pub use tool::support as __private;
 #[cfg(all(doctest, feature = "macros"))]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// The snippets of docs/agents.md, as tests.
+#[cfg(all(doctest, feature = "macros"))]
+#[doc = include_str!("../../../docs/agents.md")]
+struct Agents;

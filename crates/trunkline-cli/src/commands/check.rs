@@ -138,11 +138,13 @@ fn of_problem(problem: &Problem) -> Report {
 /// Takes one server through all stages, up to the first that fails.
 async fn examine(client: &Client, servers: &Servers) -> Report {
     let mut report = Report::new(client.label());
-    let Some(entry) = servers.config.entry(client.label()) else { return report };
-    let warnings = servers.config.warnings().iter().filter(|warning| warning.label() == Some(entry.label()));
-    report.oddities.extend(warnings.map(|warning| format!("config: {} ({})", warning.reason(), warning.origin())));
-    let Some(spec) = resolve(entry, servers, &mut report) else { return report };
-    find_command(&spec, &mut report);
+    if let Some(entry) = servers.config.entry(client.label()) {
+        // else it is recorded: nothing is started
+        let warnings = servers.config.warnings().iter().filter(|warning| warning.label() == Some(entry.label()));
+        report.oddities.extend(warnings.map(|warning| format!("config: {} ({})", warning.reason(), warning.origin())));
+        let Some(spec) = resolve(entry, servers, &mut report) else { return report };
+        find_command(&spec, &mut report);
+    }
     if !connect(client, &servers.firsts, &mut report).await {
         return report;
     }

@@ -8,6 +8,7 @@ pub(crate) mod list;
 mod oddities;
 mod prompt;
 mod read;
+mod serve;
 
 use crate::args::Command;
 use crate::exit::{Exit, Outcome};
@@ -21,6 +22,7 @@ pub(crate) enum Work {
     Read(read::Read),
     Prompt(prompt::Prompt),
     Check(check::Check),
+    Serve(serve::Serve),
 }
 
 /// Reads what the command line refers to, before signals are taken over and servers are started.
@@ -31,6 +33,8 @@ pub(crate) fn prepare(command: Command, strict: bool) -> Outcome<Work> {
         Command::Read(args) => Work::Read(read::Read::new(args)),
         Command::Prompt(args) => Work::Prompt(prompt::Prompt::new(args)?),
         Command::Check(args) => Work::Check(check::Check::new(args)),
+        Command::Record(args) => Work::Serve(serve::Serve::new(args.servers)),
+        Command::Mock(_) => Work::Serve(serve::Serve::new(Vec::new())),
         Command::Config(_) | Command::Completions { .. } | Command::Demo => unreachable!("these use no servers"),
     })
 }
@@ -44,6 +48,7 @@ impl Work {
             Self::Read(read) => read.run(servers, screen).await,
             Self::Prompt(prompt) => prompt.run(servers, screen).await,
             Self::Check(check) => check.run(servers, screen).await,
+            Self::Serve(serve) => serve.run(servers, screen).await,
         }
     }
 }

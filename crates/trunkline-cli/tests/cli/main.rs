@@ -3,6 +3,7 @@
 
 mod arguments;
 mod call;
+mod cassette;
 mod check;
 mod config;
 mod ending;

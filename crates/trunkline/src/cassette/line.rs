@@ -2,7 +2,7 @@
 //!
 //! | line | means |
 //! | --- | --- |
-//! | `{"cassette":1}` | a recording begins; the number is the format's |
+//! | `{"cassette":1,"servers":[S…]}` | a recording begins: the format's number, and the order of the servers |
 //! | `{"server":S,"info":I}` | what S says of itself |
 //! | `{"server":S,"error":E}` | S could not be connected to |
 //! | `{"server":S,"method":M,"params":P,"during":[N…],"result":R}` | a call and its answer; `error` instead of `result` where it failed |
@@ -24,11 +24,25 @@ pub(super) const FORMAT: u64 = 1;
 /// A line.
 #[derive(Debug)]
 pub(super) enum Line {
-    Header,
-    Info { server: String, info: RawJson },
-    Down { server: String, error: Error },
-    Call { server: String, overtook: usize, call: Box<Call> },
-    Event { server: String, event: EventKind },
+    /// With the labels of the servers that are known then, in their order.
+    Header(Vec<String>),
+    Info {
+        server: String,
+        info: RawJson,
+    },
+    Down {
+        server: String,
+        error: Error,
+    },
+    Call {
+        server: String,
+        overtook: usize,
+        call: Box<Call>,
+    },
+    Event {
+        server: String,
+        event: EventKind,
+    },
 }
 
 /// A call and its answer.
@@ -78,7 +92,10 @@ impl Line {
     pub(super) fn write(&self) -> RawJson {
         let mut out = ObjectWriter::new();
         match self {
-            Self::Header => out.member("cassette", &json!(FORMAT).into()),
+            Self::Header(servers) => {
+                out.member("cassette", &json!(FORMAT).into());
+                out.member("servers", &json!(servers).into());
+            }
             Self::Info { server, info } => {
                 out.text("server", server);
                 out.member("info", info);
@@ -103,7 +120,10 @@ impl Line {
     pub(super) fn read(line: &RawJson) -> Result<Self, String> {
         if let Some(format) = line.get("cassette") {
             return match format.as_bytes() == FORMAT.to_string().as_bytes() {
-                true => Ok(Self::Header),
+                true => {
+                    let servers = line.get("servers").into_iter().flat_map(|list| list.items().collect::<Vec<_>>());
+                    Ok(Self::Header(servers.filter_map(|server| server.as_text()).collect()))
+                }
                 false => Err(format!("its format is {format}, and this version reads {FORMAT}")),
             };
         }

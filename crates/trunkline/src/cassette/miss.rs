@@ -23,7 +23,7 @@ pub(super) fn nothing_fits(reel: &Reel, method: &str, given: &RawJson, rules: &R
         methods.sort_unstable();
         methods.dedup();
         let recorded = if methods.is_empty() { "nothing".to_owned() } else { suggest::listing(methods) };
-        return missed(reel, format!("{message}: of its methods, {recorded} was recorded"));
+        return missed(reel, format!("{message}: recorded is only {recorded}"));
     };
     missed(reel, format!("{message}: the nearest is {}", at(scene, &found))).with_context("differs", all(&found))
 }

@@ -21,7 +21,12 @@ pub(super) fn assemble(path: &Arc<Path>, text: &Bytes) -> Result<(IndexMap<Strin
     let mut warning = None;
     for (at, (number, place)) in lines.iter().enumerate() {
         match read(text, place) {
-            Ok(Line::Header) => servers.values_mut().for_each(Assembly::begin_again),
+            Ok(Line::Header(known)) => {
+                servers.values_mut().for_each(Assembly::begin_again);
+                for server in known {
+                    servers.entry(server.clone()).or_insert_with(|| Assembly::new(&server, path));
+                }
+            }
             Ok(line) => {
                 let server = server_of(&line).to_owned();
                 servers.entry(server.clone()).or_insert_with(|| Assembly::new(&server, path)).take(*number, line);
@@ -34,6 +39,7 @@ pub(super) fn assemble(path: &Arc<Path>, text: &Bytes) -> Result<(IndexMap<Strin
             Err(why) => return Err(broken(path, *number, &why)),
         }
     }
+    servers.retain(|_, assembly| assembly.is_used);
     Ok((servers.into_iter().map(|(server, assembly)| (server, assembly.reel())).collect(), warning))
 }
 
@@ -43,11 +49,17 @@ pub(super) fn end_of(path: &Path, text: &[u8]) -> Result<(usize, bool)> {
     let lines = lines(&text);
     let Some((_, last)) = lines.last() else { return Ok((0, false)) };
     let is_torn = read(&text, last).is_err();
-    if is_torn && lines.len() == 1 && Line::Header.write().as_bytes().starts_with(&text[last.clone()]) {
+    if is_torn && lines.len() == 1 && is_start_of_header(&text[last.clone()]) {
         return Ok((0, false)); // the end came with the first line
     }
     check_first(path, &text, lines.first())?;
     Ok(if is_torn { (last.start, false) } else { (text.len(), !text.ends_with(b"\n")) })
+}
+
+fn is_start_of_header(text: &[u8]) -> bool {
+    let start = Line::Header(Vec::new()).write();
+    let same = text.iter().zip(start.as_bytes()).take_while(|(a, b)| a == b).count();
+    same == text.len() || same + 2 == start.as_bytes().len() // the servers follow
 }
 
 /// The lines that aren't blank, with their numbers from 1.
@@ -74,9 +86,9 @@ fn lower(message: &str) -> String {
 
 fn check_first(path: &Path, text: &Bytes, first: Option<&(usize, Range<usize>)>) -> Result<()> {
     let why = match first.map(|(_, place)| read(text, place)) {
-        Some(Ok(Line::Header)) => return Ok(()),
+        Some(Ok(Line::Header(_))) => return Ok(()),
         Some(Err(why)) if why.starts_with("its format") => why,
-        Some(_) => format!("its first line is not {}", Line::Header.write()),
+        Some(_) => "its first line has no \"cassette\"".to_owned(),
         None => "it is empty".to_owned(),
     };
     Err(Error::config(format!("{} is no cassette that can be used: {why}", path.display())))
@@ -91,7 +103,7 @@ fn broken(path: &Path, number: usize, why: &str) -> Error {
 
 fn server_of(line: &Line) -> &str {
     match line {
-        Line::Header => "",
+        Line::Header(_) => "",
         Line::Info { server, .. }
         | Line::Down { server, .. }
         | Line::Call { server, .. }
@@ -110,12 +122,14 @@ struct Assembly {
     begun: usize,
     /// What happened before the first call.
     early: Vec<Note>,
+    /// Whether anything was recorded of it.
+    is_used: bool,
 }
 
 impl Assembly {
     fn new(server: &str, path: &Arc<Path>) -> Self {
         let reel = Reel::new(server, path);
-        Self { reel, placed: Vec::new(), recording: 0, open: Vec::new(), begun: 0, early: Vec::new() }
+        Self { reel, placed: Vec::new(), recording: 0, open: Vec::new(), begun: 0, early: Vec::new(), is_used: false }
     }
 
     /// A new recording begins: the calls that are open will have no line.
@@ -126,8 +140,9 @@ impl Assembly {
     }
 
     fn take(&mut self, number: usize, line: Line) {
+        self.is_used = true;
         match line {
-            Line::Header => {}
+            Line::Header(_) => {}
             Line::Info { info, .. } => self.reel.info = Some(info),
             Line::Down { error, .. } => self.reel.down = Some(error),
             Line::Event { event, .. } => self.event(event),

@@ -6,7 +6,6 @@ use std::sync::atomic::Ordering;
 
 use super::line::{params_of, trimmed};
 use super::take::{Studio, Take};
-use super::tape::Tape;
 use crate::connection::{CallContext, Connection, Events, listed};
 use crate::error::Result;
 use crate::protocol::{
@@ -15,7 +14,8 @@ use crate::protocol::{
 };
 use crate::redact::Redactor;
 
-/// A connection that records every call on a [`Tape`]; made by [`Tape::recorder`]. Results, errors, progress, log
+/// A connection that records every call on a [`Tape`](super::Tape); made by
+/// [`Tape::recorder`](super::Tape::recorder). Results, errors, progress, log
 /// messages and events pass through unchanged.
 ///
 /// What is recorded is what the user of the connection sees: a list over all its pages, an error with the word on
@@ -41,9 +41,8 @@ pub struct Recorder<C> {
 }
 
 impl<C: Connection> Recorder<C> {
-    pub(super) fn new(tape: Tape, server: String, inner: C) -> Self {
-        let studio = Arc::new(Studio::new(tape, server, inner.events()));
-        Self { inner, studio }
+    pub(super) fn new(studio: Studio, inner: C) -> Self {
+        Self { inner, studio: Arc::new(studio) }
     }
 
     /// The same recorder, which also writes as `***` what `secrets` finds.
@@ -126,7 +125,7 @@ impl<C: Connection> Connection for Recorder<C> {
     async fn info(&self) -> Result<ServerInfo> {
         let info = self.inner.info().await?;
         self.studio.introduced.store(true, Ordering::Relaxed);
-        self.studio.tape.info(&self.studio.server, info.raw(), &self.studio.secrets);
+        self.studio.track.info(info.raw(), &self.studio.secrets);
         Ok(info)
     }
 
@@ -137,7 +136,7 @@ impl<C: Connection> Connection for Recorder<C> {
 
 impl<C> fmt::Debug for Recorder<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (server, tape) = (&self.studio.server, &self.studio.tape);
-        f.debug_struct("Recorder").field("server", server).field("tape", tape).finish_non_exhaustive()
+        let (server, tape) = (self.studio.track.server(), self.studio.track.tape());
+        f.debug_struct("Recorder").field("server", &server).field("tape", tape).finish_non_exhaustive()
     }
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::line::{self, Call, Note};
-use super::tape::Tape;
+use super::track::Track;
 use crate::connection::{CallContext, Cancellation, EventKind, Events};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::RawJson;
@@ -12,17 +12,18 @@ use crate::redact::Redactor;
 
 /// What the takes of one recorder share.
 pub(super) struct Studio {
-    pub(super) tape: Tape,
-    pub(super) server: String,
+    pub(super) track: Track,
     pub(super) secrets: Redactor,
     pub(super) introduced: AtomicBool,
     events: Mutex<Events>,
+    /// Whether a call that certainly never left is made again by the caller.
+    repeats: bool,
 }
 
 impl Studio {
-    pub(super) fn new(tape: Tape, server: String, events: Events) -> Self {
+    pub(super) fn new(track: Track, events: Events, repeats: bool) -> Self {
         let (secrets, introduced) = (Redactor::default(), AtomicBool::new(false));
-        Self { tape, server, secrets, introduced, events: Mutex::new(events) }
+        Self { track, secrets, introduced, events: Mutex::new(events), repeats }
     }
 
     /// What happened since this was asked last, as far as it matters later on.
@@ -34,9 +35,9 @@ impl Studio {
 
     /// Writes what happened while no call ran.
     pub(super) fn write_news(&self) {
-        if self.tape.is_idle(&self.server) {
+        if self.track.is_idle() {
             for event in self.news() {
-                self.tape.event(&self.server, event, &self.secrets);
+                self.track.event(event, &self.secrets);
             }
         }
     }
@@ -63,7 +64,7 @@ impl Take {
     /// Begins a call made in `caller`.
     pub(super) fn begin(studio: &Arc<Studio>, method: &str, params: Option<RawJson>, caller: &CallContext) -> Self {
         studio.write_news();
-        let number = studio.tape.call_begins(&studio.server);
+        let number = studio.track.call_begins();
         let (studio, method, notes) = (studio.clone(), method.to_owned(), Arc::default());
         Self { studio, number, method, params, notes, caller: caller.clone(), ended: false }
     }
@@ -91,11 +92,15 @@ impl Take {
 
     fn write(&mut self, outcome: Result<RawJson>) {
         self.ended = true;
+        let never_left = |error: &Error| error.kind() == ErrorKind::Closed && !error.may_have_run();
+        if self.studio.repeats && outcome.as_ref().is_err_and(never_left) {
+            return self.studio.track.call_vanishes(self.number);
+        }
         let mut during = std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner));
         during.extend(self.studio.news().into_iter().map(Note::Event));
         let (method, params) = (std::mem::take(&mut self.method), self.params.take());
         let call = Call { method, params, during, outcome };
-        self.studio.tape.call_ends(&self.studio.server, self.number, &self.studio.secrets, call);
+        self.studio.track.call_ends(self.number, &self.studio.secrets, call);
     }
 
     fn given_up(&self) -> Error {

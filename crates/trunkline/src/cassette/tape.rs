@@ -1,18 +1,20 @@
 //! The file that a recording is written to, line by line as calls complete.
 
-use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use super::line::{Call, Line};
+use super::line::Line;
 use super::reading;
 use super::recorder::Recorder;
 use super::scrub::Scrub;
-use crate::connection::{Connection, EventKind};
+use super::take::Studio;
+use super::track::Track;
+use crate::connection::Connection;
 use crate::error::{Error, Result};
+use crate::name;
 use crate::protocol::RawJson;
 use crate::redact::Redactor;
 
@@ -53,18 +55,14 @@ struct Spool {
 }
 
 struct State {
+    /// The labels of the first servers in their order, until they are written.
+    first: Option<Vec<String>>,
+    /// The labels that are in use, as long as somebody holds them.
+    labels: Vec<(String, Weak<()>)>,
     /// Nothing once writing has failed: what comes after a torn line can't be read.
     file: Option<File>,
     /// What went wrong first.
     fault: Option<Error>,
-    servers: HashMap<String, Server>,
-}
-
-#[derive(Default)]
-struct Server {
-    begun: u64,
-    running: BTreeSet<u64>,
-    info: Option<RawJson>,
 }
 
 impl Tape {
@@ -75,7 +73,7 @@ impl Tape {
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let file = File::create(path).map_err(|error| unwritable(path, &error))?;
-        Self::begin(path, file)
+        Ok(Self::begin(path, file))
     }
 
     /// Records at the end of a cassette; starts one where there is none. A last line that was cut off by the end of
@@ -87,6 +85,9 @@ impl Tape {
         let path = path.as_ref();
         let fault = |error: std::io::Error| unwritable(path, &error);
         let mut file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(fault)?;
+        if !file.metadata().map_err(fault)?.is_file() {
+            return Ok(Self::begin(path, file)); // a device or a pipe has nothing to keep
+        }
         let mut text = Vec::new();
         file.read_to_end(&mut text).map_err(fault)?;
         let (end, lacks_break) = reading::end_of(path, &text)?;
@@ -97,15 +98,13 @@ impl Tape {
         if lacks_break {
             file.write_all(b"\n").map_err(fault)?;
         }
-        Self::begin(path, file)
+        Ok(Self::begin(path, file))
     }
 
-    fn begin(path: &Path, file: File) -> Result<Self> {
-        let state = Mutex::new(State { file: Some(file), fault: None, servers: HashMap::new() });
-        let spool = Arc::new(Spool { path: path.to_owned(), state });
-        let tape = Self { spool, scrub: Arc::default() };
-        tape.state().write(&tape.spool.path, &Line::Header.write());
-        tape.check().map(|()| tape)
+    fn begin(path: &Path, file: File) -> Self {
+        let state = State { first: Some(Vec::new()), labels: Vec::new(), file: Some(file), fault: None };
+        let spool = Arc::new(Spool { path: path.to_owned(), state: Mutex::new(state) });
+        Self { spool, scrub: Arc::default() }
     }
 
     /// The same tape, on which what `redactor` finds is written as `***`.
@@ -124,9 +123,10 @@ impl Tape {
         self
     }
 
-    /// Listens to a connection under the label `server`.
-    pub fn recorder<C: Connection>(&self, server: impl Into<String>, connection: C) -> Recorder<C> {
-        Recorder::new(self.clone(), server.into(), connection)
+    /// Listens to a connection under the label `server`; under `server_2` and so on while another has that label.
+    pub fn recorder<C: Connection>(&self, server: impl AsRef<str>, connection: C) -> Recorder<C> {
+        let repeats = false;
+        Recorder::new(Studio::new(Track::new(self, server.as_ref()), connection.events(), repeats), connection)
     }
 
     /// Whether everything could be written so far. No call fails because it can't be recorded.
@@ -146,50 +146,21 @@ impl Tape {
         self.spool.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A number for a call that begins now.
-    pub(super) fn call_begins(&self, server: &str) -> u64 {
+    /// A label for a server that is going to be recorded, its own as long as the token is held.
+    pub(super) fn label(&self, wanted: &str) -> (String, Arc<()>) {
         let mut state = self.state();
-        let server = state.server(server);
-        server.begun += 1;
-        server.running.insert(server.begun);
-        server.begun
-    }
-
-    /// Whether no call to this server runs.
-    pub(super) fn is_idle(&self, server: &str) -> bool {
-        self.state().server(server).running.is_empty()
-    }
-
-    pub(super) fn call_ends(&self, server: &str, number: u64, secrets: &Redactor, call: Call) {
-        let mut state = self.state();
-        let running = &mut state.server(server).running;
-        let overtook = running.range(..number).count();
-        running.remove(&number);
-        let line = Line::Call { server: server.to_owned(), overtook, call: Box::new(call) };
-        self.put(&mut state, &line, secrets);
-    }
-
-    pub(super) fn event(&self, server: &str, event: EventKind, secrets: &Redactor) {
-        self.put(&mut self.state(), &Line::Event { server: server.to_owned(), event }, secrets);
-    }
-
-    /// Notes what a server says of itself, unless it has said just that.
-    pub(super) fn info(&self, server: &str, info: &RawJson, secrets: &Redactor) {
-        let mut state = self.state();
-        let known = &mut state.server(server).info;
-        if known.as_ref() != Some(info) {
-            *known = Some(info.clone());
-            self.put(&mut state, &Line::Info { server: server.to_owned(), info: info.clone() }, secrets);
+        state.labels.retain(|(_, token)| token.strong_count() > 0);
+        let label = name::unique_label(wanted, |label| state.labels.iter().any(|(taken, _)| taken == label));
+        let token = Arc::new(());
+        state.labels.push((label.clone(), Arc::downgrade(&token)));
+        if let Some(first) = state.first.as_mut().filter(|first| !first.contains(&label)) {
+            first.push(label.clone());
         }
+        (label, token)
     }
 
-    /// Notes that a server could not be connected to.
-    pub(crate) fn failed(&self, server: &str, error: &Error) {
-        let line = Line::Down { server: server.to_owned(), error: error.clone() };
-        self.put(&mut self.state(), &line, &Redactor::default());
-    }
-
-    fn put(&self, state: &mut State, line: &Line, secrets: &Redactor) {
+    /// Writes a line without what is secret: by the rules of this tape, and by what `secrets` finds.
+    pub(super) fn put(&self, line: &Line, secrets: &Redactor) {
         let written = line.write();
         let clean = self.scrub.clean(secrets, &written);
         // whom a line is about and what it is must stay readable
@@ -197,20 +168,28 @@ impl Tape {
             Some(value) if clean.get(key).as_ref() != Some(&value) => clean.with_member(key, &value),
             _ => clean,
         });
-        state.write(&self.spool.path, &clean);
+        self.state().write(&self.spool.path, &clean);
+    }
+}
+
+impl Drop for Spool {
+    fn drop(&mut self) {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        state.write_header(&self.path);
     }
 }
 
 impl State {
-    fn server(&mut self, label: &str) -> &mut Server {
-        if !self.servers.contains_key(label) {
-            self.servers.insert(label.to_owned(), Server::default());
+    /// Writes the first line, if it isn't there yet.
+    fn write_header(&mut self, path: &Path) {
+        if let Some(first) = self.first.take() {
+            self.write(path, &Line::Header(first).write());
         }
-        self.servers.get_mut(label).expect("it was just put there")
     }
 
     /// Writes one line in one go.
     fn write(&mut self, path: &Path, line: &RawJson) {
+        self.write_header(path);
         let mut text: Vec<u8> = line.as_bytes().to_vec();
         for byte in text.iter_mut().filter(|byte| matches!(**byte, b'\n' | b'\r')) {
             *byte = b' '; // between tokens: inside of texts they are escaped

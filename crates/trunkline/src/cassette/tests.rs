@@ -177,7 +177,7 @@ async fn a_call_is_recorded_with_all_that_came() {
     recorder.list_tools(&cx).await.unwrap();
     drop(recorder);
     let expected = [
-        r#"{"cassette":1}"#,
+        r#"{"cassette":1,"servers":["s"]}"#,
         r#"{"server":"s","info":{"capabilities":{"prompts":{},"resources":{},"tools":{}},"serverInfo":{"name":"","version":""}}}"#,
         r#"{"server":"s","method":"tools/call","params":{"name":"talk","arguments":{}},"during":[{"progress":{"progress":0.5,"total":2.0,"message":"half"}},{"log":{"level":"info","data":"said"}},{"progress":{"progress":1e+300}},{"event":"tools_changed"}],"result":{  "content": [] }}"#,
         r#"{"server":"s","event":"resource_updated","uri":"u:1"}"#,
@@ -322,7 +322,7 @@ async fn a_miss_names_the_nearest_and_what_differs() {
     let error = call(&replay, "v", json!({})).await.unwrap_err();
     assert!(error.message().ends_with("the nearest is in line 5, with \"u\" at /name instead of \"v\""), "{error}");
     let error = replay.get_prompt("p", Arguments::none(), &CallContext::new()).await.unwrap_err();
-    assert!(error.message().ends_with("of its methods, \"tools/call\", \"tools/list\" was recorded"), "{error}");
+    assert!(error.message().ends_with(": recorded is only \"tools/call\", \"tools/list\""), "{error}");
     let error = bench.open().replay("S").unwrap_err();
     assert_eq!((error.kind(), error.hint()), (ErrorKind::NotFound, Some("Did you mean \"s\"?")));
 }
@@ -352,7 +352,7 @@ fn broken_lines_are_told_by_file_and_line() {
     assert!(bench.fault().starts_with("Can't read the cassette FILE: "));
     for (lines, fault) in [
         (&[""][..], "FILE is no cassette that can be used: it is empty"),
-        (&["x", "y"], "FILE is no cassette that can be used: its first line is not {\"cassette\":1}"),
+        (&["x", "y"], "FILE is no cassette that can be used: its first line has no \"cassette\""),
         (&[r#"{"cassette":2}"#], "FILE is no cassette that can be used: its format is 2, and this version reads 1"),
         (&[CALLS[0], "{", CALLS[1]], "The cassette is broken in FILE:2: not valid JSON (byte 1)"),
         (&[CALLS[0], "", "{}", CALLS[1]], "The cassette is broken in FILE:3: it names no server"),
@@ -387,15 +387,37 @@ async fn recording_goes_on_behind_what_is_there() {
     call(&recorder, "new", json!({})).await.unwrap();
     let text = bench.text();
     let lines: Vec<_> = text.lines().collect();
-    assert_eq!(lines[..3], [CALLS[0], CALLS[1], CALLS[0]]);
+    assert_eq!(lines[..3], [CALLS[0], CALLS[1], r#"{"cassette":1,"servers":["s"]}"#]);
     assert_eq!(bench.open().unplayed().len(), 2);
-    for other in ["notes\n", "{\"mcpServers\":{}}", "{\"cass"] {
+    for other in ["notes\n", "{\"mcpServers\":{}}", "{\"cass", "{\"cassette\":1,\"servers\":[\"a"] {
         fs::write(bench.file(), other).unwrap();
         let appended = Tape::append(bench.file());
         assert_eq!(appended.is_err(), !other.starts_with("{\"cass"), "{other}");
-        assert_eq!(bench.text(), if appended.is_ok() { "{\"cassette\":1}\n" } else { other });
+        assert_eq!(bench.text(), if appended.is_ok() { "" } else { other });
+        if appended.is_ok() {
+            drop(appended);
+            assert_eq!(bench.text(), "{\"cassette\":1,\"servers\":[]}\n");
+        }
     }
     assert!(Tape::create(bench.dir.path()).unwrap_err().message().starts_with("Can't write the cassette"));
+}
+
+#[tokio::test]
+async fn servers_of_one_label_are_told_apart_while_both_are_there() {
+    let bench = Bench::new();
+    let tape = bench.tape();
+    let numbered = |n: u32| Scripted::new([Ok(json!({"n": n}).into())]);
+    let (one, two) = (tape.recorder("s", numbered(1)), tape.recorder("s", numbered(2)));
+    call(&two, "t", json!({})).await.unwrap();
+    call(&one, "t", json!({})).await.unwrap();
+    drop(one);
+    call(&tape.recorder("s", numbered(3)), "t", json!({})).await.unwrap();
+    let cassette = bench.open();
+    assert_eq!(cassette.servers().collect::<Vec<_>>(), ["s", "s_2"]);
+    for (server, n) in [("s", 1), ("s", 3), ("s_2", 2)] {
+        let answer = call(&cassette.replay(server).unwrap(), "t", json!({})).await.unwrap();
+        assert_eq!(answer, format!(r#"{{"n":{n}}}"#));
+    }
 }
 
 #[tokio::test]

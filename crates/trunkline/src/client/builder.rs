@@ -7,7 +7,7 @@ use std::time::Duration;
 use indexmap::IndexMap;
 
 use super::Client;
-use crate::cassette::Tape;
+use crate::cassette::{Tape, Track};
 use crate::config::{Config, Environment, ServerSpec, StdioPlan};
 use crate::connection::{Connection, Handler, SharedConnection, SharedHandler};
 use crate::error::{Error, Result};
@@ -173,8 +173,8 @@ impl ClientBuilder {
         self
     }
 
-    /// Records every call on `tape`, under this client's label; each server of a configuration under its own. The
-    /// server's secrets are left out.
+    /// Records every call on `tape`, under this client's label; each server of a configuration under its own. Where
+    /// another client has the label, `label_2` and so on is taken. The server's secrets are left out.
     pub fn record(mut self, tape: &Tape) -> Self {
         self.tape = Some(tape.clone());
         self
@@ -304,8 +304,10 @@ impl ClientBuilder {
     }
 
     pub(super) fn setup_of(self, default_label: String, plan: Plan, shown: String) -> Setup {
+        let label = self.label.unwrap_or(default_label);
+        let track = self.tape.as_ref().map(|tape| Track::new(tape, &label));
         Setup {
-            label: self.label.unwrap_or(default_label),
+            label,
             plan,
             shown,
             timeout: self.timeout.unwrap_or(DEFAULT_TIMEOUT),
@@ -316,7 +318,7 @@ impl ClientBuilder {
             limits: Arc::new(self.limits.unwrap_or_default()),
             required: false,
             origin: None,
-            tape: self.tape,
+            track,
         }
     }
 }

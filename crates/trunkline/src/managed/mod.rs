@@ -16,7 +16,7 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tracing::Instrument as _;
 
-use crate::cassette::Tape;
+use crate::cassette::Track;
 use crate::config::ServerSpec;
 use crate::connection::{CallContext, Connection, EventKind, Events, Hub, SharedConnection, SharedHandler};
 use crate::error::{Error, ErrorKind, Result};
@@ -66,7 +66,7 @@ pub(crate) struct Setup {
     /// The file and line it was configured in.
     pub(crate) origin: Option<String>,
     /// Where to record what is asked of it.
-    pub(crate) tape: Option<Tape>,
+    pub(crate) track: Option<Track>,
 }
 
 /// Where a connection stands.

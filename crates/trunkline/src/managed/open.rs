@@ -24,18 +24,19 @@ pub(super) async fn open(
     stopped: oneshot::Receiver<()>,
 ) -> Result<Live> {
     let outcome = attempt(setup, hub, turns, stopped).await;
-    let Some(tape) = &setup.tape else { return outcome };
+    let Some(track) = &setup.track else { return outcome };
     match outcome {
         Ok(live) => {
-            let recorder = tape.recorder(&setup.label, live.connection).redacting(live.redactor.clone());
-            if live.session.is_some() {
+            let over_a_session = live.session.is_some();
+            let recorder = track.recorder(live.connection, live.redactor.clone(), over_a_session);
+            if over_a_session {
                 let _ = recorder.info().await; // known since the handshake; it is noted first
             }
             Ok(Live { connection: SharedConnection::new(recorder), bare: false, ..live })
         }
         Err(error) => {
             if error.kind() != ErrorKind::Closed {
-                tape.failed(&setup.label, &error); // else it was given up from this side
+                track.failed(&error); // else it was given up from this side
             }
             Err(error)
         }

@@ -20,21 +20,40 @@ pub(crate) struct StreamWire {
 
 /// Speaks over this process's standard input and output.
 pub(crate) fn own_stdio(limits: &Limits, inbox: Arc<dyn Inbox>) -> Wire {
+    use tokio::io::{stdin, stdout};
     #[cfg(unix)]
-    if let Some((input, output)) = own_pipes() {
-        return Wire::Stream(over(input, output, limits, inbox));
-    }
-    Wire::Stream(over(tokio::io::stdin(), tokio::io::stdout(), limits, inbox))
+    return Wire::Stream(match (own::input(), own::output()) {
+        (Some(input), Some(output)) => over(input, output, limits, inbox),
+        (Some(input), None) => over(input, stdout(), limits, inbox),
+        (None, Some(output)) => over(stdin(), output, limits, inbox),
+        (None, None) => over(stdin(), stdout(), limits, inbox),
+    });
+    #[cfg(not(unix))]
+    Wire::Stream(over(stdin(), stdout(), limits, inbox))
 }
 
-/// Standard input and output as pipes, which need no helper thread; nothing where they are something else.
+/// Standard input and output as pipes, which need no helper thread; nothing where they are something else. What is
+/// turned into a pipe here must be used as one: it doesn't block any more.
 #[cfg(unix)]
-fn own_pipes() -> Option<(tokio::net::unix::pipe::Receiver, tokio::net::unix::pipe::Sender)> {
-    use std::os::fd::AsFd;
+mod own {
+    use std::fs::File;
+    use std::os::fd::{AsFd, OwnedFd};
+    use std::os::unix::fs::FileTypeExt as _;
+
     use tokio::net::unix::pipe::{Receiver, Sender};
-    let input = std::io::stdin().as_fd().try_clone_to_owned().ok()?;
-    let output = std::io::stdout().as_fd().try_clone_to_owned().ok()?;
-    Some((Receiver::from_owned_fd(input).ok()?, Sender::from_owned_fd(output).ok()?))
+
+    pub(super) fn input() -> Option<Receiver> {
+        Receiver::from_owned_fd(pipe(std::io::stdin())?).ok()
+    }
+
+    pub(super) fn output() -> Option<Sender> {
+        Sender::from_owned_fd(pipe(std::io::stdout())?).ok()
+    }
+
+    fn pipe(stream: impl AsFd) -> Option<OwnedFd> {
+        let file = File::from(stream.as_fd().try_clone_to_owned().ok()?);
+        file.metadata().ok()?.file_type().is_fifo().then(|| file.into())
+    }
 }
 
 /// Speaks over these streams.
