@@ -23,6 +23,8 @@ struct Args {
     timeout_ms: u64,
     multi_thread: bool,
     spawned: bool,
+    /// The URL of the server over HTTP; a subprocess where there is none.
+    url: Option<String>,
     server: Vec<String>,
 }
 
@@ -38,6 +40,7 @@ fn parse() -> Args {
         timeout_ms: 30_000,
         multi_thread: false,
         spawned: false,
+        url: None,
         server: Vec::new(),
     };
     let mut words = std::env::args().skip(1);
@@ -53,7 +56,8 @@ fn parse() -> Args {
             "--hang" => args.hang = number(),
             "--timeout-ms" => args.timeout_ms = number() as u64,
             "--scenario" => args.scenario = value(),
-            "--transport" => assert_eq!(value(), "stdio", "only stdio yet"),
+            "--transport" => drop(value()), // a URL says it too
+            "--url" => args.url = Some(value()),
             "--rt" => args.multi_thread = value() == "multi",
             "--spawned" => args.spawned = true,
             "--server" => args.server = words.by_ref().collect(),
@@ -64,6 +68,9 @@ fn parse() -> Args {
 }
 
 fn client(args: &Args, extra: &[&str]) -> Client {
+    if let Some(url) = &args.url {
+        return Client::http(url).build().expect("a client");
+    }
     let rest = args.server[1..].iter().map(String::as_str).chain(extra.iter().copied());
     let limits = Limits { max_message: 64 << 20, ..Limits::default() };
     Client::stdio(&args.server[0], rest).limits(limits).build().expect("a client")

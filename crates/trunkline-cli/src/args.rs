@@ -17,7 +17,7 @@ pub(crate) struct Cli {
 
 const AFTER_HELP: &str = "\
 Servers come from --config, $TRUNKLINE_CONFIG, a trusted project file (.mcp.json, mcp.json, .vscode/mcp.json, \
-.cursor/mcp.json) and the user's mcp.json, the first of a name winning. With --stdio (or -- COMMAND) and no --config, \
+.cursor/mcp.json) and the user's mcp.json, the first of a name winning. With --stdio, --url (or -- COMMAND) and no --config, \
 only the servers of the command line are used. Without any config there is a built-in server named demo to try.
 
 Exit codes: 0 done; 1 the tool reported an error; 2 usage, config, unknown name, bad arguments; 3 login needed; \
@@ -62,6 +62,15 @@ pub(crate) struct Global {
     /// Use a server started by this command line (can be repeated; no shell is involved)
     #[arg(long, value_name = "[NAME=]COMMAND ARGS", global = true)]
     pub(crate) stdio: Vec<String>,
+    /// Use the server at this URL (can be repeated): Streamable HTTP, or HTTP+SSE where that is what it speaks
+    #[arg(long, value_name = "[NAME=]URL", global = true)]
+    pub(crate) url: Vec<String>,
+    /// Send this header to the servers of --url (can be repeated)
+    #[arg(long, value_name = "NAME: VALUE", global = true)]
+    pub(crate) header: Vec<String>,
+    /// Send the value of this environment variable to the servers of --url as the bearer token
+    #[arg(long, value_name = "VARIABLE", global = true)]
+    pub(crate) bearer_env: Option<String>,
     /// How long a call may take without progress: 30, 1.5, 500ms, 2m
     #[arg(long, value_name = "TIME", value_parser = trunkline::parse_duration, global = true)]
     pub(crate) timeout: Option<Duration>,

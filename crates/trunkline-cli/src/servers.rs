@@ -9,7 +9,7 @@ use trunkline::{Client, ClientBuilder, Config, Entry, Environment, Limits, Multi
 use crate::args::Global;
 use crate::exit::{Failure, Outcome};
 use crate::render::{Screen, escape};
-use crate::verbose::FirstMessages;
+use crate::verbose::Moments;
 use crate::{recording, suggest, words};
 
 /// The servers of this call of the program.
@@ -19,8 +19,8 @@ pub(crate) struct Servers {
     pub(crate) environment: Environment,
     /// How long reading the config took.
     pub(crate) reading: Duration,
-    /// When each server was started, where that is traced.
-    pub(crate) firsts: FirstMessages,
+    /// When what happened on the way to each server, where that is traced.
+    pub(crate) moments: Moments,
     /// Where what they are asked is recorded.
     pub(crate) tape: Option<Tape>,
     clients: Vec<Client>,
@@ -49,7 +49,7 @@ impl Servers {
             None => builder.each(&config)?,
         };
         let all = united(clients.iter(), Limits::default())?;
-        Ok(Self { config, environment, reading, firsts: FirstMessages::default(), tape, clients, all })
+        Ok(Self { config, environment, reading, moments: Moments::default(), tape, clients, all })
     }
 
     fn builder(global: &Global, environment: &Environment, tape: Option<&Tape>) -> Outcome<ClientBuilder> {
@@ -189,7 +189,7 @@ fn united<'a>(clients: impl Iterator<Item = &'a Client>, limits: Limits) -> Outc
 
 /// The servers of the command line, and those of the config files unless the command line alone is meant.
 pub(crate) fn read_config(global: &Global, command: &[String], environment: &Environment) -> Outcome<Config> {
-    Ok(match typed(&global.stdio, command)? {
+    Ok(match typed(global, command)? {
         Some(typed) if global.config.is_empty() => typed,
         Some(typed) => Config::merge([typed, Config::discover(&global.config, environment)?]),
         None => Config::discover(&global.config, environment)?,
@@ -203,31 +203,56 @@ fn demo(screen: &Screen) -> Outcome<Config> {
     );
     let program =
         std::env::current_exe().map_err(|error| Failure::usage(format!("Can't find this program: {error}")))?;
-    entries([("demo".to_owned(), vec![program.display().to_string(), "demo".to_owned()])])
+    let words = [program.display().to_string(), "demo".to_owned()];
+    entries([("demo".to_owned(), started(&words))])
 }
 
-/// The servers of the command line: `--stdio` and what stands after `--`.
-fn typed(stdio: &[String], command: &[String]) -> Outcome<Option<Config>> {
-    let mut servers: Vec<(String, Vec<String>)> = Vec::new();
-    for text in stdio {
+/// The servers of the command line: `--stdio`, `--url`, and what stands after `--`.
+fn typed(global: &Global, command: &[String]) -> Outcome<Option<Config>> {
+    let mut servers: Vec<(String, Value)> = Vec::new();
+    for text in &global.stdio {
         let (name, line) = named(text);
         let words = words::split(line)?;
         let Some(program) = words.first() else {
             return Err(Failure::usage(format!("--stdio '{text}' has no command")));
         };
-        let label = name.map_or_else(|| label_of(program), str::to_owned);
-        servers.push((label, words));
+        servers.push((name.map_or_else(|| label_of(program), str::to_owned), started(&words)));
+    }
+    let headers = headers(global)?;
+    for text in &global.url {
+        let (name, url) = named(text);
+        let entry = json!({"url": literal(url), "headers": headers});
+        servers.push((name.map_or_else(|| label_of_host(url), str::to_owned), entry));
     }
     if let Some(program) = command.first() {
-        servers.push((label_of(program), command.to_vec()));
+        servers.push((label_of(program), started(command)));
     }
     for (at, (label, _)) in servers.iter().enumerate() {
         if servers[..at].iter().any(|(other, _)| other == label) {
             return Err(Failure::usage(format!("Two servers of the command line are named \"{label}\""))
-                .hint("Name them: --stdio 'NAME=COMMAND ARGS'"));
+                .hint("Name them: --stdio 'NAME=COMMAND ARGS', --url NAME=URL"));
         }
     }
     if servers.is_empty() { Ok(None) } else { entries(servers).map(Some) }
+}
+
+/// The headers for the servers of `--url`; the token is looked up when one connects.
+fn headers(global: &Global) -> Outcome<Map<String, Value>> {
+    if global.url.is_empty() && !(global.header.is_empty() && global.bearer_env.is_none()) {
+        return Err(Failure::usage("--header and --bearer-env go with --url")
+            .hint("A server of a config file has its own \"headers\""));
+    }
+    let mut headers = Map::new();
+    for text in &global.header {
+        let Some((name, value)) = text.split_once(':') else {
+            return Err(Failure::usage("--header has no colon").hint("Write --header 'Name: value'"));
+        };
+        headers.insert(name.trim().to_owned(), literal(value.trim()));
+    }
+    if let Some(variable) = &global.bearer_env {
+        headers.insert("Authorization".to_owned(), format!("Bearer ${{{variable}}}").into());
+    }
+    Ok(headers)
 }
 
 /// A name in front of a command line: `docs=npx server`.
@@ -245,21 +270,37 @@ fn named(text: &str) -> (Option<&str>, &str) {
 /// The command's base name, without its extension.
 fn label_of(program: &str) -> String {
     let base = program.rsplit(['/', '\\']).next().unwrap_or_default();
-    let stem = base.rsplit_once('.').map_or(base, |(stem, _)| stem);
+    legal(base.rsplit_once('.').map_or(base, |(stem, _)| stem))
+}
+
+/// The host of a URL.
+fn label_of_host(url: &str) -> String {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default().trim_start_matches('[');
+    legal(host.split([':', ']']).next().unwrap_or_default())
+}
+
+fn legal(name: &str) -> String {
     let legal = |c: char| if c.is_ascii_alphanumeric() || "_-.".contains(c) { c } else { '_' };
-    let label: String = stem.chars().map(legal).collect();
+    let label: String = name.chars().map(legal).collect();
     let label = label.trim_start_matches(['.', '-']).to_owned();
     if label.is_empty() { "server".to_owned() } else { label }
 }
 
-/// Entries for commands that are meant literally.
-fn entries(servers: impl IntoIterator<Item = (String, Vec<String>)>) -> Outcome<Config> {
-    let literal = |word: &String| Value::from(word.replace("${", "$${"));
-    let entry = |(label, words): (String, Vec<String>)| {
-        let words: Vec<_> = words.iter().map(literal).collect();
-        (label, json!({"command": words[0], "args": words[1..]}))
-    };
-    let servers: Map<String, Value> = servers.into_iter().map(entry).collect();
+/// Text that is meant as it is, for a config that knows variables.
+fn literal(text: &str) -> Value {
+    text.replace("${", "$${").into()
+}
+
+/// The entry of a command that is meant literally.
+fn started(words: &[String]) -> Value {
+    let words: Vec<_> = words.iter().map(|word| literal(word)).collect();
+    json!({"command": words[0], "args": words[1..]})
+}
+
+fn entries(servers: impl IntoIterator<Item = (String, Value)>) -> Outcome<Config> {
+    let servers: Map<String, Value> = servers.into_iter().collect();
     let config = Config::parse(&json!({"mcpServers": servers}).to_string())?;
     match config.problems().first() {
         Some(problem) => Err(problem.to_error().into()),

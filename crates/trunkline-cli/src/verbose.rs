@@ -19,6 +19,8 @@ use crate::servers::Servers;
 
 /// The target of the library's trace events of whole messages.
 const WIRE: &str = "trunkline::wire";
+/// And of how far an HTTP request has come.
+const HTTP: &str = "trunkline::http";
 
 /// How many bytes of a message are shown.
 const LONGEST: usize = 4000;
@@ -57,7 +59,7 @@ pub(crate) fn listen(servers: &Servers, screen: Screen) -> Listening {
 /// each server's first message for whoever measures.
 pub(crate) fn trace(servers: &Servers, screen: Screen) {
     let printer = (screen.verbose > 2).then(|| Printer { screen, redactors: servers.redactors() });
-    let traces = Traces { printer, firsts: servers.firsts.clone() };
+    let traces = Traces { printer, moments: servers.moments.clone() };
     // a subscriber that is there already stays: then there is nothing to show
     let _ = tracing::subscriber::set_global_default(tracing_subscriber::registry().with(traces));
 }
@@ -86,7 +88,7 @@ fn masked(redactors: &[Redactor], text: &str) -> String {
 /// Reads the library's traces.
 struct Traces {
     printer: Option<Printer>,
-    firsts: FirstMessages,
+    moments: Moments,
 }
 
 /// Prints every message.
@@ -127,18 +129,39 @@ impl Visit for Texts {
     }
 }
 
-/// When each server was there to be sent its first message: it had been started by then.
+/// When what happened on the way to each server.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct FirstMessages(Arc<Mutex<HashMap<String, Instant>>>);
+pub(crate) struct Moments(Arc<Mutex<HashMap<String, Way>>>);
 
-impl FirstMessages {
-    pub(crate) fn of(&self, server: &str) -> Option<Instant> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(server).copied()
+/// What happened on the way to a server.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Way {
+    /// It was there to be sent its first message: a process had been started by then.
+    pub(crate) first: Option<Instant>,
+    /// The stages of HTTP that were passed.
+    pub(crate) passed: Vec<Passed>,
+}
+
+/// A stage of an HTTP request, and what came of it.
+#[derive(Debug, Clone)]
+pub(crate) struct Passed {
+    pub(crate) stage: String,
+    pub(crate) at: Instant,
+    pub(crate) detail: String,
+}
+
+impl Moments {
+    pub(crate) fn of(&self, server: &str) -> Way {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(server).cloned().unwrap_or_default()
     }
 
-    fn note(&self, server: &str) {
-        let mut firsts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        firsts.entry(server.to_owned()).or_insert_with(Instant::now);
+    fn note(&self, server: &str, passed: Option<Passed>) {
+        let mut ways = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let way = ways.entry(server.to_owned()).or_default();
+        match passed {
+            Some(passed) => way.passed.push(passed),
+            None => drop(way.first.get_or_insert_with(Instant::now)),
+        }
     }
 }
 
@@ -159,15 +182,22 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Traces {
     }
 
     fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
-        if event.metadata().target() != WIRE {
-            return;
-        }
-        if let Some(printer) = &self.printer {
+        let passed = match event.metadata().target() {
+            WIRE => None,
+            HTTP => {
+                let mut texts = Texts::default();
+                event.record(&mut texts);
+                let (stage, detail) = (texts.get("stage").to_owned(), texts.get("detail").to_owned());
+                Some(Passed { stage, at: Instant::now(), detail })
+            }
+            _ => return,
+        };
+        if let Some(printer) = self.printer.as_ref().filter(|_| passed.is_none()) {
             printer.print(event);
         }
         for span in context.event_scope(event).into_iter().flatten() {
             if let Some(ServerOf(server)) = span.extensions().get() {
-                self.firsts.note(server);
+                self.moments.note(server, passed.clone());
             }
         }
     }

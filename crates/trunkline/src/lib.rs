@@ -60,6 +60,7 @@ mod connection;
 mod filtered;
 
 // a server that is connected when it is needed
+mod auth;
 mod config;
 mod managed;
 
@@ -78,6 +79,9 @@ mod redact;
 mod schema;
 mod suggest;
 
+#[cfg(all(feature = "stdio", feature = "http"))]
+pub use auth::TokenCommand;
+pub use auth::{Challenge, TokenSource};
 pub use cassette::{Cassette, Recorder, Replay, Tape};
 pub use client::{Call, Client, ClientBuilder, ToolProxy};
 pub use config::{

@@ -26,6 +26,21 @@ pub struct Limits {
     pub exit_grace: Duration,
     /// How long it may take after SIGTERM, before SIGKILL. 2 s.
     pub term_grace: Duration,
+    /// How long name, connection and TLS of an HTTP server may take together. 10 s; zero: no limit.
+    pub connect_timeout: Duration,
+    /// How long a stream of an HTTP server may be silent, comments included, while a request waits on it. No limit by
+    /// default (zero): the timeout of the call holds anyway.
+    pub stream_silence: Duration,
+    /// How long the first request waits for an HTTP server's standing stream. 250 ms.
+    pub stream_wait: Duration,
+    /// How often in a row a broken stream of a request is taken up again without a message from it. 5.
+    pub max_resumes: usize,
+    /// How long an HTTP server may take to end a session. 2 s.
+    pub close_grace: Duration,
+    /// How long an unused HTTP connection is kept. 60 s, or less where the server says so.
+    pub http_idle: Duration,
+    /// How many unused HTTP connections to one server are kept. 64.
+    pub http_idle_connections: usize,
     /// How many servers may be starting at once. 32.
     pub start_permits: usize,
     /// How long a starting server holds its start permit at most, so that silent ones never block others. 1 s.
@@ -46,6 +61,13 @@ impl Default for Limits {
             max_items: 100_000,
             exit_grace: Duration::from_secs(2),
             term_grace: Duration::from_secs(2),
+            connect_timeout: Duration::from_secs(10),
+            stream_silence: Duration::ZERO,
+            stream_wait: Duration::from_millis(250),
+            max_resumes: 5,
+            close_grace: Duration::from_secs(2),
+            http_idle: Duration::from_secs(60),
+            http_idle_connections: 64,
             start_permits: 32,
             permit_hold: Duration::from_secs(1),
             settle: Duration::from_secs(3),

@@ -188,7 +188,6 @@ pub(crate) fn label_from_command(command: &str) -> String {
 }
 
 /// The label of a server that was given as a URL: its host.
-#[cfg_attr(not(test), expect(dead_code, reason = "for servers over HTTP, which are still to come"))]
 pub(crate) fn label_from_url(url: &str) -> String {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! `trunkline check`: takes each server through its stages (config, variables, command, start, handshake,
-//! capabilities, lists), measures them, and names one fix for what failed. How it is shown is left to
+//! `trunkline check`: takes each server through its stages (config, variables, command and start or the stages of HTTP,
+//! handshake, capabilities, lists), measures them, and names one fix for what failed. How it is shown is left to
 //! `render::check`.
 
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::progress::Spinner;
 use crate::render::json::{Object, array};
 use crate::render::{Screen, check as render};
 use crate::servers::Servers;
-use crate::verbose::FirstMessages;
+use crate::verbose::{Moments, Passed};
 
 /// How many servers are examined at once.
 const AT_ONCE: usize = 8;
@@ -145,7 +145,7 @@ async fn examine(client: &Client, servers: &Servers) -> Report {
         let Some(spec) = resolve(entry, servers, &mut report) else { return report };
         find_command(&spec, &mut report);
     }
-    if !connect(client, &servers.firsts, &mut report).await {
+    if !connect(client, &servers.moments, &mut report).await {
         return report;
     }
     lists(client, &mut report).await;
@@ -199,21 +199,32 @@ fn program(stdio: &StdioSpec) -> Option<PathBuf> {
     std::env::split_paths(path).map(|dir| dir.join(&stdio.command)).find(|path| is_program(path))
 }
 
-async fn connect(client: &Client, firsts: &FirstMessages, report: &mut Report) -> bool {
+async fn connect(client: &Client, moments: &Moments, report: &mut Report) -> bool {
     let begun = Instant::now();
     let outcome = client.connect().await;
     let all = begun.elapsed();
-    let start = firsts.of(client.label()).map(|at| at.saturating_duration_since(begun));
+    let way = moments.of(client.label());
+    let http = report.stages.iter().any(|stage| stage.name == "address");
+    let reached = if http { passed(&way.passed, begun, report) } else { way.first };
+    let start = reached.map(|at| at.saturating_duration_since(begun));
     let rest = start.map_or(all, |start| all.saturating_sub(start));
     match outcome {
+        Ok(()) if http => {}
         Ok(()) => report.ok("start", start, ""),
+        Err(error) if http => {
+            let stage = STAGES.iter().find(|stage| error.get("stage") == Some(stage));
+            // a status that is no success was passed on the way, and is what failed
+            report.stages.retain(|passed| stage.is_none_or(|stage| passed.name != *stage));
+            report.fail(stage.copied().unwrap_or("handshake"), Some(rest), error);
+            return false;
+        }
         Err(error) if start.is_some() => {
             report.ok("start", start, "");
             report.fail("handshake", Some(rest), error);
             return false;
         }
         Err(error) => {
-            let found = report.stages.iter().any(|stage| stage.name == "command" || stage.name == "address");
+            let found = report.stages.iter().any(|stage| stage.name == "command");
             report.fail(if found { "start" } else { "command" }, Some(all), error);
             return false;
         }
@@ -234,6 +245,21 @@ async fn connect(client: &Client, firsts: &FirstMessages, report: &mut Report) -
             false
         }
     }
+}
+
+/// The stages of an HTTP request, in their order.
+const STAGES: [&str; 9] =
+    ["name", "connect", "proxy", "TLS", "connection", "status", "redirect", "content type", "endpoint"];
+
+/// Reports the stages that were passed, each once; when the last of them was.
+fn passed(way: &[Passed], begun: Instant, report: &mut Report) -> Option<Instant> {
+    let mut last = begun;
+    for stage in STAGES {
+        let Some(passed) = way.iter().find(|passed| passed.stage == stage) else { continue };
+        report.ok(stage, Some(passed.at.saturating_duration_since(last)), passed.detail.clone());
+        last = last.max(passed.at);
+    }
+    (last > begun).then_some(last)
 }
 
 async fn lists(client: &Client, report: &mut Report) {

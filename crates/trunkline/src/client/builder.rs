@@ -7,13 +7,15 @@ use std::time::Duration;
 use indexmap::IndexMap;
 
 use super::Client;
+use crate::auth::{SharedTokenSource, TokenSource};
 use crate::cassette::{Tape, Track};
-use crate::config::{Config, Environment, ServerSpec, StdioPlan};
+use crate::config::{self, Config, Environment, HttpPlan, ServerSpec, StdioPlan};
 use crate::connection::{Connection, Handler, SharedConnection, SharedHandler};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-use crate::managed::{Identity, Managed, Plan, Planned, Setup, no_http};
+use crate::managed::{Identity, Managed, Plan, Planned, Setup, Spoken};
 use crate::name;
+use crate::redact::Secret;
 
 /// Sets up a [`Client`]. Building checks everything and does no I/O.
 #[derive(Debug, Default, Clone)]
@@ -29,11 +31,21 @@ pub struct ClientBuilder {
     inherit_env: bool,
     cwd: Option<PathBuf>,
     headers: Vec<(String, String)>,
+    bearer: Option<Bearer>,
+    ca_file: Option<PathBuf>,
     handler: Option<SharedHandler>,
     identity: Option<Identity>,
     limits: Option<Limits>,
     pub(super) environment: Option<Environment>,
     tape: Option<Tape>,
+}
+
+/// Where the bearer token comes from.
+#[derive(Debug, Clone)]
+enum Bearer {
+    Value(Secret),
+    Variable(String),
+    Source(SharedTokenSource),
 }
 
 #[derive(Debug, Clone)]
@@ -147,6 +159,32 @@ impl ClientBuilder {
         self
     }
 
+    /// Sends this bearer token with every HTTP request.
+    pub fn bearer(mut self, token: impl Into<Secret>) -> Self {
+        self.bearer = Some(Bearer::Value(token.into()));
+        self
+    }
+
+    /// Sends the value of this environment variable as the bearer token. It is looked up when the client connects.
+    pub fn bearer_env(mut self, variable: impl Into<String>) -> Self {
+        self.bearer = Some(Bearer::Variable(variable.into()));
+        self
+    }
+
+    /// Where the bearer token of an HTTP server comes from: something that renews it, a
+    /// [`TokenCommand`](crate::TokenCommand).
+    pub fn token_source(mut self, source: impl TokenSource) -> Self {
+        self.bearer = Some(Bearer::Source(SharedTokenSource::new(source)));
+        self
+    }
+
+    /// A file of certificates (PEM) that are trusted beside the system's, for an HTTP server with a certificate of an
+    /// authority of its own.
+    pub fn ca_file(mut self, file: impl Into<PathBuf>) -> Self {
+        self.ca_file = Some(file.into());
+        self
+    }
+
     /// Who answers what the server asks (sampling, elicitation, roots). Its capabilities are declared in the
     /// handshake.
     pub fn handler(mut self, handler: impl Handler) -> Self {
@@ -222,14 +260,15 @@ impl ClientBuilder {
         if !stdio && (!self.env.is_empty() || self.cwd.is_some() || self.inherit_env) {
             return Err(Error::config("env, cwd and inherit_env go with a stdio server only"));
         }
-        if !self.headers.is_empty() && !matches!(transport, Transport::Http { .. } | Transport::Sse { .. }) {
-            return Err(Error::config("Headers go with an HTTP server only"));
+        let http = matches!(transport, Transport::Http { .. } | Transport::Sse { .. });
+        if !http && (!self.headers.is_empty() || self.bearer.is_some() || self.ca_file.is_some()) {
+            return Err(Error::config("Headers, bearer tokens and a file of certificates go with an HTTP server only"));
         }
         match transport {
             Transport::Stdio { command, .. } if command.trim().is_empty() => {
                 Err(Error::config("The command of a stdio server is empty"))
             }
-            Transport::Http { url } | Transport::Sse { url } => Err(no_http(url)),
+            Transport::Http { url } | Transport::Sse { url } => config::check_endpoint(url, &self.headers),
             _ => Ok(()),
         }
     }
@@ -251,10 +290,31 @@ impl ClientBuilder {
                 (Planned::Server(spec), label, shown)
             }
             Transport::Config(config) => return self.configured(&config),
-            Transport::Http { url } | Transport::Sse { url } => return Err(no_http(&url)),
+            Transport::Http { url } => return Ok(self.setup_of_http(url, false)),
+            Transport::Sse { url } => return Ok(self.setup_of_http(url, true)),
         };
         let plan: Plan = Arc::new(move || Ok(planned.clone()));
         Ok(self.setup_of(default_label, plan, shown))
+    }
+
+    fn setup_of_http(self, url: String, sse: bool) -> Setup {
+        let label = name::label_from_url(&url);
+        let environment = self.environment.clone().unwrap_or_else(Environment::from_process);
+        let headers = self.headers.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect();
+        let plan = HttpPlan { url, headers, sse, guessed: !sse, ca_file: self.ca_file.clone(), ..HttpPlan::default() };
+        let shown = ServerSpec::http(&label, plan.clone(), &environment).target();
+        let (bearer, of_server) = (self.bearer.clone(), label.clone());
+        let planned: Plan = Arc::new(move || {
+            let mut plan = plan.clone();
+            match &bearer {
+                None => {}
+                Some(Bearer::Value(token)) => plan.add_bearer(token.expose()),
+                Some(Bearer::Variable(name)) => plan.add_bearer(environment.need(name)?),
+                Some(Bearer::Source(source)) => plan.tokens = Some(source.clone()),
+            }
+            Ok(Planned::Server(ServerSpec::http(&of_server, plan, &environment)))
+        });
+        self.setup_of(label, planned, shown)
     }
 
     pub(super) fn check_shared(&self) -> Result<()> {
@@ -318,6 +378,7 @@ impl ClientBuilder {
             limits: Arc::new(self.limits.unwrap_or_default()),
             required: false,
             origin: None,
+            spoken: Spoken::default(),
             track,
         }
     }

@@ -1,7 +1,10 @@
 //! What a URL, a header and a variable may be, wherever they come from: a file, a variable, a builder.
 
+use crate::error::{Error, Result};
+use crate::redact::mask_url;
+
 /// Refuses what can't be the URL of a server.
-pub(crate) fn check_url(url: &str) -> Result<(), String> {
+pub(crate) fn check_url(url: &str) -> std::result::Result<(), String> {
     let rest = ["http://", "https://"].iter().find_map(|scheme| {
         url.get(..scheme.len()).filter(|start| start.eq_ignore_ascii_case(scheme)).map(|_| &url[scheme.len()..])
     });
@@ -18,8 +21,21 @@ pub(crate) fn check_url(url: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// Checks a URL and headers that code gave.
+pub(crate) fn check_endpoint(url: &str, headers: &[(String, String)]) -> Result<()> {
+    check_url(url).map_err(|why| {
+        Error::config(format!("Can't connect to {}: its {}", mask_url(url), why.replace('"', "")))
+            .with_hint("A URL looks like https://example.com/mcp")
+    })?;
+    let checked = headers.iter().try_for_each(|(name, value)| {
+        check_header_name(name)?;
+        check_header(name, value)
+    });
+    checked.map_err(Error::config)
+}
+
 /// Refuses a header value that would end the header.
-pub(crate) fn check_header(name: &str, value: &str) -> Result<(), String> {
+pub(crate) fn check_header(name: &str, value: &str) -> std::result::Result<(), String> {
     if value.contains(['\r', '\n', '\0']) {
         return Err(format!("\"headers.{name}\" holds a line break or a NUL character"));
     }
@@ -27,7 +43,7 @@ pub(crate) fn check_header(name: &str, value: &str) -> Result<(), String> {
 }
 
 /// Refuses what can't be the name of a header.
-pub(crate) fn check_header_name(name: &str) -> Result<(), String> {
+pub(crate) fn check_header_name(name: &str) -> std::result::Result<(), String> {
     if !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c)) {
         return Ok(());
     }
@@ -35,7 +51,7 @@ pub(crate) fn check_header_name(name: &str) -> Result<(), String> {
 }
 
 /// Refuses what can't be the name of a variable.
-pub(crate) fn check_variable_name(name: &str) -> Result<(), String> {
+pub(crate) fn check_variable_name(name: &str) -> std::result::Result<(), String> {
     if !name.is_empty() && !name.contains(['=', '\0']) {
         return Ok(());
     }

@@ -8,10 +8,10 @@ use serde_json::{Map, Value, json};
 
 use super::environment::Environment;
 use super::expand::Template;
-use super::fields::{Fields, Written};
+use super::fields::{Fields, HttpKind, Written};
 use super::lookup::Lookup;
 use super::problem::Origin;
-use super::spec::{ServerSpec, StdioPlan};
+use super::spec::{HttpPlan, ServerSpec, StdioPlan};
 use crate::error::Result;
 use crate::redact::{self, MASK, Redactor, mask_url};
 
@@ -80,15 +80,24 @@ impl Entry {
             Written::Stdio { command, args, env, cwd, inherit_env } => {
                 let plan = StdioPlan {
                     command: lookup.command(command)?,
-                    args: lookup.args(args)?,
+                    args: lookup.words("args", args)?,
                     env: lookup.texts("env", env)?,
                     inherit_env: *inherit_env,
                     cwd: cwd.as_ref().map(|cwd| lookup.cwd(cwd)).transpose()?,
                 };
                 ServerSpec::stdio(&self.label, plan, environment)
             }
-            Written::Http { sse, url, headers } => {
-                ServerSpec::http(&self.label, lookup.url(url)?, lookup.headers(headers)?, *sse)
+            Written::Http { kind, url, headers, ca_file, bearer_command } => {
+                let plan = HttpPlan {
+                    url: lookup.url(url)?,
+                    headers: lookup.headers(headers)?,
+                    sse: *kind == Some(HttpKind::Sse),
+                    guessed: kind.is_none(),
+                    ca_file: ca_file.as_ref().map(|file| lookup.file("caFile", file)).transpose()?,
+                    bearer_command: lookup.words("bearerCommand", bearer_command)?,
+                    tokens: None,
+                };
+                ServerSpec::http(&self.label, plan, environment)
             }
         };
         let redactor = spec.redactor.with(lookup.into_secrets());
@@ -160,11 +169,21 @@ impl Written {
                     add("inheritEnv", true.into());
                 }
             }
-            Written::Http { sse, url, headers } => {
-                add("type", if *sse { "sse" } else { "http" }.into());
+            Written::Http { kind, url, headers, ca_file, bearer_command } => {
+                match kind {
+                    Some(HttpKind::Sse) => add("type", "sse".into()),
+                    Some(HttpKind::Streamable) => add("type", "http".into()),
+                    None => None,
+                };
                 add("url", if is_reference(url) { url.written().into() } else { mask_url(url.written()).into() });
                 if !headers.is_empty() {
                     add("headers", masked_texts(headers, redact::is_plain_header));
+                }
+                if let Some(file) = ca_file {
+                    add("caFile", file.written().into());
+                }
+                if !bearer_command.is_empty() {
+                    add("bearerCommand", masked_args(bearer_command).into());
                 }
             }
         }

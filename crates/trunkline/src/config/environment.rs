@@ -10,6 +10,8 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
+use crate::error::{Error, Result};
+
 /// Which rules for paths and variables hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Platform {
@@ -115,6 +117,18 @@ impl Environment {
     /// A variable's value; nothing where it isn't set or is no text.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.get_os(name)?.to_str()
+    }
+
+    /// A variable's value.
+    ///
+    /// # Errors
+    /// [`Config`](crate::ErrorKind::Config) where it isn't set, is no text, or is empty.
+    pub(crate) fn need(&self, name: &str) -> Result<&str> {
+        self.get(name).filter(|value| !value.trim().is_empty()).ok_or_else(|| {
+            Error::config(format!("The environment variable {name}, which should hold a token, is not set"))
+                .with_context("variable", name)
+                .with_hint(format!("Set it: export {name}=..."))
+        })
     }
 
     /// A variable's value, text or not.

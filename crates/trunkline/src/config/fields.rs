@@ -36,10 +36,19 @@ pub(crate) enum Written {
         inherit_env: bool,
     },
     Http {
-        sse: bool,
+        kind: Option<HttpKind>,
         url: Template,
         headers: IndexMap<String, Template>,
+        ca_file: Option<Template>,
+        bearer_command: Vec<Template>,
     },
+}
+
+/// Which of the two HTTP transports an entry names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HttpKind {
+    Streamable,
+    Sse,
 }
 
 impl Fields {
@@ -75,14 +84,14 @@ impl<'a, 'b> Reader<'a, 'b> {
 
     fn transport(&self, odd: &mut Vec<String>) -> Result<Written, String> {
         let (command, url) = (self.find("command"), self.find("url"));
-        let sse = self.check_type(command.is_some(), url.is_some())?;
+        let http = self.check_type(command.is_some(), url.is_some())?;
         match (command, url) {
             (Some(_), Some(_)) => {
                 Err("it has both \"command\" and \"url\"; keep the one that the server is reached by".to_owned())
             }
             (None, None) => Err(format!("it has neither \"command\" nor \"url\"{}", self.instead())),
             (Some(command), None) => self.stdio(command, odd),
-            (None, Some(url)) => self.http(url, sse, odd),
+            (None, Some(url)) => self.http(url, http, odd),
         }
     }
 
@@ -92,24 +101,24 @@ impl<'a, 'b> Reader<'a, 'b> {
         foreign.map(|(theirs, _)| format!("; what it has in \"{theirs}\" belongs into \"url\"")).unwrap_or_default()
     }
 
-    /// Checks `type` against the rest; whether it is the older HTTP with SSE.
-    fn check_type(&self, has_command: bool, has_url: bool) -> Result<bool, String> {
+    /// Checks `type` against the rest; which HTTP transport it names, if it does.
+    fn check_type(&self, has_command: bool, has_url: bool) -> Result<Option<HttpKind>, String> {
         let key = if self.find("type").is_some() { "type" } else { "transport" };
-        let Some(value) = self.find(key) else { return Ok(false) };
+        let Some(value) = self.find(key) else { return Ok(None) };
         let Value::StringLit(text) = value else {
             return Err(format!("\"{key}\" has to be text, not {}", kind(value)));
         };
         let plain: String = text.value.chars().filter(|c| !matches!(c, '-' | '_' | ' ')).collect();
-        let (wants_url, sse) = match plain.to_ascii_lowercase().as_str() {
-            "stdio" => (false, false),
-            "http" | "streamablehttp" => (true, false),
-            "sse" => (true, true),
+        let http = match plain.to_ascii_lowercase().as_str() {
+            "stdio" => None,
+            "http" | "streamablehttp" => Some(HttpKind::Streamable),
+            "sse" => Some(HttpKind::Sse),
             _ => {
                 let shown: String = text.value.chars().take(40).collect();
                 return Err(format!("\"{key}\" is {shown:?}, which is none of \"stdio\", \"http\", \"sse\""));
             }
         };
-        match (wants_url, has_command, has_url) {
+        match (http.is_some(), has_command, has_url) {
             (true, true, false) => {
                 Err(format!("its {key} \"{}\" needs a \"url\", but it has a \"command\"", text.value))
             }
@@ -117,7 +126,7 @@ impl<'a, 'b> Reader<'a, 'b> {
                 Err(format!("its {key} \"{}\" needs a \"command\", but it has a \"url\"", text.value))
             }
             (true, false, false) => Err(format!("its {key} \"{}\" needs a \"url\"{}", text.value, self.instead())),
-            _ => Ok(sse),
+            _ => Ok(http),
         }
     }
 
@@ -128,14 +137,16 @@ impl<'a, 'b> Reader<'a, 'b> {
                     .to_owned(),
             );
         }
-        if let Some(headers) = self.find("headers") {
-            odd.push(format!("\"headers\" ({}) has no effect beside \"command\"", kind(headers)));
+        for key in ["headers", "caFile", "bearerCommand"] {
+            if let Some(value) = self.find(key) {
+                odd.push(format!("\"{key}\" ({}) has no effect beside \"command\"", kind(value)));
+            }
         }
         let command = template("command", command)?;
         if command.written().trim().is_empty() {
             return Err("\"command\" is empty".to_owned());
         }
-        let args = self.args()?;
+        let args = self.list("args")?;
         let mut words = command.written().split_whitespace();
         let first = words.next().unwrap_or_default();
         if args.is_empty() && words.next().is_some() && !first.contains(['/', '\\', '$']) {
@@ -145,14 +156,14 @@ impl<'a, 'b> Reader<'a, 'b> {
         Ok(Written::Stdio { command, args, env: self.env()?, cwd, inherit_env: self.flag("inheritEnv")? })
     }
 
-    fn args(&self) -> Result<Vec<Template>, String> {
-        match self.find("args") {
+    fn list(&self, key: &str) -> Result<Vec<Template>, String> {
+        match self.find(key) {
             None => Ok(Vec::new()),
             Some(Value::Array(list)) => {
-                list.elements.iter().enumerate().map(|(at, item)| template(&format!("args[{at}]"), item)).collect()
+                list.elements.iter().enumerate().map(|(at, item)| template(&format!("{key}[{at}]"), item)).collect()
             }
             Some(other) => {
-                Err(format!("\"args\" has to be a list, not {}; write [\"first\", \"second\"]", kind(other)))
+                Err(format!("\"{key}\" has to be a list, not {}; write [\"first\", \"second\"]", kind(other)))
             }
         }
     }
@@ -163,7 +174,7 @@ impl<'a, 'b> Reader<'a, 'b> {
         Ok(env)
     }
 
-    fn http(&self, url: &Value<'_>, sse: bool, odd: &mut Vec<String>) -> Result<Written, String> {
+    fn http(&self, url: &Value<'_>, kind: Option<HttpKind>, odd: &mut Vec<String>) -> Result<Written, String> {
         for key in ["args", "env", "cwd", "inheritEnv"] {
             if self.find(key).is_some() {
                 odd.push(format!("\"{key}\" has no effect beside \"url\""));
@@ -178,7 +189,8 @@ impl<'a, 'b> Reader<'a, 'b> {
             check_header_name(name)?;
             check_header(name, &value.literal())?;
         }
-        Ok(Written::Http { sse, url, headers })
+        let ca_file = self.find("caFile").map(|value| template("caFile", value)).transpose()?;
+        Ok(Written::Http { kind, url, headers, ca_file, bearer_command: self.list("bearerCommand")? })
     }
 
     fn texts(&self, key: &str) -> Result<IndexMap<String, Template>, String> {

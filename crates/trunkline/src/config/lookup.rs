@@ -69,8 +69,9 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    pub(super) fn args(&self, args: &[Template]) -> Result<Vec<String>> {
-        args.iter().enumerate().map(|(at, arg)| self.text(&format!("args[{at}]"), arg)).collect()
+    /// The words of a list.
+    pub(super) fn words(&self, field: &str, words: &[Template]) -> Result<Vec<String>> {
+        words.iter().enumerate().map(|(at, word)| self.text(&format!("{field}[{at}]"), word)).collect()
     }
 
     pub(super) fn texts(&self, field: &str, texts: &IndexMap<String, Template>) -> Result<IndexMap<String, String>> {
@@ -116,6 +117,11 @@ impl<'a> Lookup<'a> {
         }
         let fault = if path.exists() { "is no directory" } else { "doesn't exist" };
         Err(self.fault("cwd", format!("its \"cwd\" {} {fault}", path.display())))
+    }
+
+    /// The path of a file.
+    pub(super) fn file(&self, field: &str, text: &Template) -> Result<PathBuf> {
+        Ok(self.absolute(&self.path(field, text)?))
     }
 
     /// A path with its variables, and the home directory for a leading `~` that the file itself has.

@@ -58,7 +58,8 @@ pub use problem::{Origin, Problem};
 pub use spec::{HttpSpec, ServerSpec, StdioSpec, TransportSpec};
 pub use trust::{TrustStatus, TrustStore};
 
-pub(crate) use spec::StdioPlan;
+pub(crate) use check::check_endpoint;
+pub(crate) use spec::{HttpPlan, StdioPlan};
 
 use crate::error::{Error, Result};
 

@@ -11,6 +11,7 @@ use indexmap::IndexMap;
 use super::environment::Environment;
 use super::filter::ToolFilter;
 use super::problem::Origin;
+use crate::auth::SharedTokenSource;
 use crate::redact::{self, Redactor, Secret, mask_url};
 
 /// Everything needed to reach a server. `Debug` shows no secret.
@@ -101,6 +102,40 @@ pub struct HttpSpec {
     pub url: String,
     /// Headers to send with every request.
     pub headers: Vec<(String, Secret)>,
+    /// Whether the kind of server is a guess: where Streamable HTTP isn't spoken, HTTP with SSE is tried.
+    pub guessed: bool,
+    /// A file of certificates (PEM) to trust beside the system's.
+    pub ca_file: Option<PathBuf>,
+    /// A command that prints the bearer token, and its arguments.
+    pub bearer_command: Vec<String>,
+    /// The proxies that the environment names.
+    pub(crate) proxies: ProxySettings,
+    /// Another source of bearer tokens.
+    pub(crate) tokens: Option<SharedTokenSource>,
+}
+
+/// The proxies that the environment names, as it writes them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct ProxySettings {
+    pub(crate) http: Option<Secret>,
+    pub(crate) https: Option<Secret>,
+    /// Hosts that are reached directly.
+    pub(crate) none: Option<String>,
+}
+
+impl ProxySettings {
+    fn of(environment: &Environment) -> Self {
+        let set = |name: &str| environment.get(name).filter(|value| !value.is_empty());
+        let either = |name: &str| set(&name.to_ascii_lowercase()).or_else(|| set(name));
+        // a web server hands its clients' headers to a CGI program as HTTP_*, Proxy among them
+        let http = set("http_proxy").or_else(|| set("HTTP_PROXY").filter(|_| environment.get("REQUEST_METHOD").is_none()));
+        let all = either("ALL_PROXY");
+        Self {
+            http: http.or(all).map(Secret::new),
+            https: either("HTTPS_PROXY").or(all).map(Secret::new),
+            none: either("NO_PROXY").map(str::to_owned),
+        }
+    }
 }
 
 impl fmt::Debug for HttpSpec {
@@ -110,6 +145,27 @@ impl fmt::Debug for HttpSpec {
         let end = masked.find("://").and_then(|at| masked[at + 3..].find(['/', '?', '#']).map(|end| at + 3 + end));
         let shown = &masked[..end.unwrap_or(masked.len())];
         f.debug_struct("HttpSpec").field("url", &shown).field("headers", &self.headers).finish()
+    }
+}
+
+/// An HTTP server as it was asked for: by an entry after look-up, or by a builder.
+#[derive(Clone, Default)]
+pub(crate) struct HttpPlan {
+    pub(crate) url: String,
+    pub(crate) headers: Vec<(String, Secret)>,
+    /// HTTP with SSE instead of Streamable HTTP.
+    pub(crate) sse: bool,
+    /// Whether the kind is a guess.
+    pub(crate) guessed: bool,
+    pub(crate) ca_file: Option<PathBuf>,
+    pub(crate) bearer_command: Vec<String>,
+    pub(crate) tokens: Option<SharedTokenSource>,
+}
+
+impl HttpPlan {
+    /// Sends this bearer token with every request.
+    pub(crate) fn add_bearer(&mut self, token: &str) {
+        self.headers.push(("Authorization".to_owned(), Secret::new(format!("Bearer {token}"))));
     }
 }
 
@@ -135,10 +191,15 @@ impl ServerSpec {
     }
 
     /// Streamable HTTP, or the older HTTP with SSE.
-    pub(crate) fn http(label: &str, url: String, headers: Vec<(String, Secret)>, sse: bool) -> Self {
+    pub(crate) fn http(label: &str, plan: HttpPlan, environment: &Environment) -> Self {
+        let HttpPlan { url, headers, sse, guessed, ca_file, bearer_command, tokens } = plan;
         let values = headers.iter().flat_map(|(name, value)| redact::header_secrets(name, value.expose()));
-        let redactor = Redactor::new(values).with(redact::url_secrets(&url));
-        let spec = HttpSpec { url, headers };
+        let proxies = ProxySettings::of(environment);
+        let logins = [&proxies.http, &proxies.https].into_iter().flatten();
+        let logins: Vec<_> = logins.flat_map(|proxy| redact::url_secrets(proxy.expose())).collect();
+        let redactor = Redactor::new(values).with(redact::url_secrets(&url)).with(logins);
+        let redactor = redactor.with(redact::argument_secrets(&bearer_command));
+        let spec = HttpSpec { url, headers, guessed, ca_file, bearer_command, proxies, tokens };
         let transport = if sse { TransportSpec::Sse(spec) } else { TransportSpec::Http(spec) };
         Self::new(label, transport, redactor)
     }
@@ -229,14 +290,28 @@ mod tests {
     fn a_url_s_secrets_are_known_and_never_shown() {
         let headers =
             vec![("Authorization".to_owned(), "Bearer s3cr3t-AAA".into()), ("Accept".to_owned(), "text/x".into())];
-        let spec = ServerSpec::http("s", "http://u:pw-BBB@h:1/mcp?api_key=KEY-CCC".to_owned(), headers, false);
+        let url = "http://u:pw-BBB@h:1/mcp?api_key=KEY-CCC".to_owned();
+        let environment = Environment::from_pairs([("HTTPS_PROXY", "http://me:pw-DDD@proxy")]);
+        let spec = ServerSpec::http("s", HttpPlan { url, headers, ..HttpPlan::default() }, &environment);
         assert_eq!(spec.target(), "http://***@h:1/mcp?api_key=***");
-        let text = "s3cr3t-AAA pw-BBB KEY-CCC text/x";
-        assert_eq!(spec.redactor.redact(text), "*** *** *** text/x");
+        let text = "s3cr3t-AAA pw-BBB KEY-CCC pw-DDD text/x";
+        assert_eq!(spec.redactor.redact(text), "*** *** *** *** text/x");
         let shown = format!("{spec:?} {:?}", spec.transport);
         for secret in ["AAA", "BBB", "CCC"] {
             assert!(!shown.contains(secret), "{shown}");
         }
+    }
+
+    #[test]
+    fn proxies_are_taken_from_the_environment_as_curl_does() {
+        let of = |pairs: &[(&str, &str)]| {
+            let settings = ProxySettings::of(&Environment::from_pairs(pairs.iter().copied()));
+            let shown = |secret: Option<Secret>| secret.map_or(String::new(), |secret| secret.expose().to_owned());
+            format!("{} {} {}", shown(settings.http), shown(settings.https), settings.none.unwrap_or_default())
+        };
+        assert_eq!(of(&[("HTTP_PROXY", "a"), ("https_proxy", "b"), ("NO_PROXY", "c")]), "a b c");
+        assert_eq!(of(&[("ALL_PROXY", "a"), ("HTTPS_PROXY", "b"), ("http_proxy", "")]), "a b ");
+        assert_eq!(of(&[("HTTP_PROXY", "evil"), ("REQUEST_METHOD", "GET")]), "  ", "as a CGI program");
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod catalogue;
 mod deadline;
 mod live;
 mod open;
+mod over;
 
 use std::fmt;
 use std::future::Future;
@@ -31,7 +32,7 @@ use attempt::{Attempt, Closing, Opened, Phase, lock};
 use catalogue::Catalogue;
 pub(crate) use deadline::{What, within_context};
 pub(crate) use live::Live;
-pub(crate) use open::no_http;
+pub(crate) use over::Spoken;
 
 /// How a server is reached, made anew for each connect (variables are resolved then).
 pub(crate) type Plan = Arc<dyn Fn() -> Result<Planned> + Send + Sync>;
@@ -65,6 +66,8 @@ pub(crate) struct Setup {
     pub(crate) required: bool,
     /// The file and line it was configured in.
     pub(crate) origin: Option<String>,
+    /// What an HTTP server of a guessed kind spoke last.
+    pub(crate) spoken: Spoken,
     /// Where to record what is asked of it.
     pub(crate) track: Option<Track>,
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use tokio::sync::{Semaphore, oneshot};
 
 use super::live::{Listening, Live};
-use super::{Planned, Setup};
+use super::{Planned, Setup, over};
 use crate::config::{ServerSpec, ToolFilter, TransportSpec};
 use crate::connection::{Connection, Hub, SharedConnection};
 use crate::error::{Error, ErrorKind, Result};
@@ -23,7 +23,7 @@ pub(super) async fn open(
     turns: &Arc<Semaphore>,
     stopped: oneshot::Receiver<()>,
 ) -> Result<Live> {
-    let outcome = attempt(setup, hub, turns, stopped).await;
+    let outcome = connect(setup, hub, turns, stopped).await;
     let Some(track) = &setup.track else { return outcome };
     match outcome {
         Ok(live) => {
@@ -43,39 +43,75 @@ pub(super) async fn open(
     }
 }
 
-async fn attempt(
+/// Connects in the first of the ways that works.
+async fn connect(
     setup: &Setup,
     hub: &Arc<Hub>,
     turns: &Arc<Semaphore>,
     mut stopped: oneshot::Receiver<()>,
 ) -> Result<Live> {
     let planned = (setup.plan)().map_err(|error| describe(setup, None, &Redactor::default(), error))?;
-    let (recipe, redactor, filter) = match planned {
+    let (recipes, redactor, filter) = match planned {
         Planned::Existing(connection) => return Ok(existing(connection, hub)),
         Planned::Memory(server) => {
-            (Recipe::Memory(crate::server::peer(server)), Redactor::default(), ToolFilter::default())
+            (vec![Recipe::Memory(crate::server::peer(server))], Redactor::default(), ToolFilter::default())
         }
-        Planned::Server(spec) => (recipe(&spec)?, spec.redactor, spec.tools),
+        Planned::Server(spec) => {
+            let recipes = recipes(&spec, setup).map_err(|error| describe(setup, None, &spec.redactor, error))?;
+            (recipes, spec.redactor, spec.tools)
+        }
     };
+    let mut first: Option<Error> = None;
+    for recipe in recipes {
+        match attempt(setup, hub, turns, &recipe, &redactor, &mut stopped).await {
+            Ok(session) => {
+                setup.spoken.note(&recipe);
+                return Ok(ready(session, redactor, filter));
+            }
+            Err(error) => match first {
+                Some(first) => return Err(first.with_context("also tried", error.message().to_owned())),
+                None if is_other_kind(&error) => first = Some(error),
+                None => return Err(error),
+            },
+        }
+    }
+    Err(first.unwrap_or_else(closed_meanwhile))
+}
+
+/// Connects in one way.
+async fn attempt(
+    setup: &Setup,
+    hub: &Arc<Hub>,
+    turns: &Arc<Semaphore>,
+    recipe: &Recipe,
+    redactor: &Redactor,
+    stopped: &mut oneshot::Receiver<()>,
+) -> Result<Session> {
     let turn = tokio::select! {
         Ok(turn) = turns.clone().acquire_owned() => turn,
-        _ = &mut stopped => return Err(describe(setup, None, &redactor, closed_meanwhile())),
+        _ = &mut *stopped => return Err(describe(setup, None, redactor, closed_meanwhile())),
     };
     let (limits, handler) = (setup.limits.clone(), setup.handler.clone());
     let setting = Setting { limits, hub: hub.clone(), handler, redactor: redactor.clone(), turn };
     let session =
-        Session::start(&recipe, setting).map_err(|error| describe(setup, None, &redactor, connecting(setup, error)))?;
+        Session::start(recipe, setting).map_err(|error| describe(setup, None, redactor, connecting(setup, error)))?;
     let error = tokio::select! {
         outcome = tokio::time::timeout(setup.start_timeout, session.handshake(&setup.identity)) => match outcome {
-            Ok(Ok(())) => return Ok(ready(session, redactor, filter)),
+            Ok(Ok(())) => return Ok(session),
             Ok(Err(error)) => connecting(setup, error),
-            Err(_) => too_slow(setup, &session, &recipe),
+            Err(_) => too_slow(setup, &session, recipe),
         },
         _ = stopped => closed_meanwhile(),
     };
-    let error = describe(setup, Some(&session), &redactor, error);
+    let error = describe(setup, Some(&session), redactor, error);
     session.end().await;
     Err(error)
+}
+
+/// Whether the answer to a first message says that this kind of HTTP server isn't there (MCP specification,
+/// Transports, Backwards Compatibility).
+fn is_other_kind(error: &Error) -> bool {
+    matches!(error.get("status"), Some("400" | "404" | "405" | "406" | "415" | "501"))
 }
 
 fn ready(session: Session, redactor: Redactor, filter: ToolFilter) -> Live {
@@ -111,23 +147,19 @@ fn existing(connection: SharedConnection, hub: &Arc<Hub>) -> Live {
     }
 }
 
-fn recipe(spec: &ServerSpec) -> Result<Recipe> {
+/// The ways to reach a server, the likeliest first.
+fn recipes(spec: &ServerSpec, setup: &Setup) -> Result<Vec<Recipe>> {
     match &spec.transport {
-        TransportSpec::Stdio(spec) => Ok(Recipe::Stdio(Launch {
+        TransportSpec::Stdio(spec) => Ok(vec![Recipe::Stdio(Launch {
             command: spec.command.to_string_lossy().into_owned(),
             args: spec.args.clone(),
             env: spec.env.clone(),
             cwd: spec.cwd.clone(),
-        })),
-        TransportSpec::Http(http) | TransportSpec::Sse(http) => Err(no_http(&http.url)),
+        })]),
+        TransportSpec::Http(http) if http.guessed => over::guessed(http, &setup.spoken),
+        TransportSpec::Http(http) => Ok(vec![over::streamable(http)?]),
+        TransportSpec::Sse(http) => Ok(vec![over::sse(http)?]),
     }
-}
-
-/// What to say of a URL in a version without HTTP.
-pub(crate) fn no_http(url: &str) -> Error {
-    let url = crate::redact::mask_url(url);
-    Error::new(ErrorKind::Config, format!("Can't connect to {url}: this version has no HTTP transport yet"))
-        .with_hint("Use a stdio server; many remote servers come with a local command")
 }
 
 /// An error of the handshake, as the person sees it who wanted to connect.
@@ -153,11 +185,14 @@ fn connecting(setup: &Setup, error: Error) -> Error {
 fn too_slow(setup: &Setup, session: &Session, recipe: &Recipe) -> Error {
     let evidence = session.evidence();
     let seconds = setup.start_timeout.as_secs_f64();
-    let message = format!(
-        "Server \"{}\" did not answer initialize within {seconds} s (it wrote {} bytes on its standard output and {} \
-         on its standard error)",
-        setup.label, evidence.received, evidence.stderr_bytes
-    );
+    let seen = match evidence.waits {
+        Some(waits) => waits.to_owned(),
+        None => format!(
+            "it wrote {} bytes on its standard output and {} on its standard error",
+            evidence.received, evidence.stderr_bytes
+        ),
+    };
+    let message = format!("Server \"{}\" did not answer initialize within {seconds} s ({seen})", setup.label);
     let error = Error::new(ErrorKind::Deadline, message).with_context("phase", "initialize");
     let noise = session.noise();
     let stray = noise.as_ref().map(|noise| format!("{noise}. Is it an MCP server?"));

@@ -282,7 +282,7 @@ fn error_line(id: &RawJson, method: &str, error: &Error) -> Vec<u8> {
 }
 
 impl Inbox for Arc<ServerDesk> {
-    fn message(&self, bytes: Bytes) {
+    fn message(&self, bytes: Bytes, _: Option<u64>) {
         jsonrpc::split(bytes, &mut |message| self.take(message));
     }
 

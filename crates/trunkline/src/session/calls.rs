@@ -8,7 +8,7 @@ use crate::connection::{CallContext, Cancellation};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::RawJson;
 use crate::protocol::jsonrpc::{self, Field, Meta, Params};
-use crate::transport::Kind;
+use crate::transport::{Exchange, Kind};
 
 /// With more calls than this under way, requests are gathered and written together.
 const EAGER: usize = 3;
@@ -24,10 +24,11 @@ pub(super) async fn request(session: &Session, method: &str, params: Params<'_>,
     let line = jsonrpc::request(id, method, params, meta);
     session.desk.trace("out", &line);
     let mut call = Call { id, session, cancel: false, settled: false };
-    let sent = match session.wire.send(Kind::Request { eager: under_way <= EAGER }, line).await {
+    let mut sent = match session.wire.send(Kind::Request { id, eager: under_way <= EAGER }, line).await {
         Ok(sent) => sent,
         Err(unsent) => return Err(why_unsent(unsent, waiting).await),
     };
+    let waiting = answered(waiting, sent.take_exchange());
     call.cancel = method != "initialize"; // which must not be cancelled
     let answer = match cx.cancellation() {
         None => waiting.await,
@@ -37,12 +38,24 @@ pub(super) async fn request(session: &Session, method: &str, params: Params<'_>,
         },
     };
     call.settled = true;
-    let answer =
-        answer.unwrap_or_else(|_| Err(Error::new(ErrorKind::Closed, "The session ended").with_may_have_run(true)));
     answer.map_err(|error| match error.kind() {
-        ErrorKind::Closed if session.wire.lost(sent) => error.with_may_have_run(false),
+        ErrorKind::Closed if session.wire.lost(&sent) => error.with_may_have_run(false),
         _ => error,
     })
+}
+
+/// Waits for the answer, and does what has to be done for it meanwhile.
+async fn answered(mut waiting: oneshot::Receiver<Result<RawJson>>, exchange: Option<Exchange>) -> Result<RawJson> {
+    let ended = || Error::new(ErrorKind::Closed, "The session ended").with_may_have_run(true);
+    let Some(mut exchange) = exchange else { return waiting.await.unwrap_or_else(|_| Err(ended())) };
+    tokio::select! {
+        biased;
+        error = exchange.run() => waiting.try_recv().unwrap_or(Err(error)),
+        answer = &mut waiting => {
+            exchange.leave();
+            answer.unwrap_or_else(|_| Err(ended()))
+        }
+    }
 }
 
 /// Sends a notification.

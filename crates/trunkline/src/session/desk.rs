@@ -242,7 +242,7 @@ impl Desk {
         handlers.next().filter(|_| handlers.next().is_none()).cloned()
     }
 
-    fn take(self: &Arc<Self>, line: &Bytes, message: Result<Message, Unreadable>) {
+    fn take(self: &Arc<Self>, line: &Bytes, message: Result<Message, Unreadable>, about: Option<u64>) {
         match message {
             Ok(Message::Response { id, id_was_text, outcome, no_version }) => {
                 if id_was_text {
@@ -253,7 +253,10 @@ impl Desk {
                 }
                 self.settle(id, outcome);
             }
-            Ok(Message::Stray { id, outcome }) => self.stray(id, outcome),
+            Ok(Message::Stray { id, outcome }) => match about.filter(|_| id.is_none()) {
+                Some(about) => self.settle(about, outcome),
+                None => self.stray(id, outcome),
+            },
             Ok(Message::Request { id, method, params }) => self.request(id, method, params),
             Ok(Message::Notification { method, params }) => self.notification(&method, params),
             Err(why) => self.unreadable(line, why),
@@ -265,11 +268,23 @@ impl Desk {
 pub(super) struct Reception(pub(super) Arc<Desk>);
 
 impl Inbox for Reception {
-    fn message(&self, bytes: Bytes) {
+    fn message(&self, bytes: Bytes, about: Option<u64>) {
         self.0.trace("in", &bytes);
-        let repaired = jsonrpc::split(bytes.clone(), &mut |message| self.0.take(&bytes, message));
+        let repaired = jsonrpc::split(bytes.clone(), &mut |message| self.0.take(&bytes, message, about));
         if repaired {
             self.0.warn("sends text with broken characters; they were replaced".to_owned());
+        }
+    }
+
+    fn awaits(&self, id: u64) -> bool {
+        lock(&self.0.calls).waiting.contains_key(&id)
+    }
+
+    fn lost(&self, error: Error) {
+        let error = error.map_text(|text| self.0.oddities.redacted(text.to_owned()));
+        let news = lock(&self.0.calls).over.replace(error.clone()).is_none();
+        if news && self.0.phase.load(Ordering::SeqCst) == ESTABLISHED {
+            self.0.hub.emit(EventKind::Failed(error));
         }
     }
 

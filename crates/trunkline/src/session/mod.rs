@@ -11,6 +11,8 @@ mod questions;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+#[cfg(feature = "http")]
+pub(crate) use crate::transport::{Endpoint, Proxies};
 pub(crate) use crate::transport::{Launch, Recipe, Turn};
 pub(crate) use open::Identity;
 

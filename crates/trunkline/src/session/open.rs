@@ -35,18 +35,20 @@ impl Session {
         let params = RawJson::from(params);
         let result = calls::request(self, "initialize", Params::Raw(&params), &CallContext::new()).await?;
         let info = ServerInfo::from_raw(result);
-        check_revision(&info)?;
+        self.wire.agreed(&checked_revision(&info)?);
         let _ = self.info.set(info); // once a session
         calls::notify(self, "notifications/initialized").await?;
         self.desk.set_established();
+        self.wire.listen().await;
         Ok(())
     }
 }
 
-fn check_revision(info: &ServerInfo) -> Result<()> {
+/// The revision that the server chose, if this side speaks it.
+fn checked_revision(info: &ServerInfo) -> Result<String> {
     let message = match info.raw().field("protocolVersion") {
         Some(version) => match version.as_text() {
-            Some(version) if speaks(&version) => return Ok(()),
+            Some(version) if speaks(&version) => return Ok(version),
             _ => format!("The server speaks protocol version {version}, which this client doesn't know"),
         },
         None => "The server's answer to initialize names no protocol version".to_owned(),

@@ -77,7 +77,7 @@ pub(crate) async fn read_lines(
             Err(_) => break, // a reset is an end like any other
         }
         while let Some(line) = lines.next() {
-            inbox.message(line);
+            inbox.message(line, None);
         }
         if lines.buffer.len() > max_message {
             let seen = lines.buffer.len();
@@ -89,7 +89,7 @@ pub(crate) async fn read_lines(
         }
     }
     if let Some(line) = lines.rest() {
-        inbox.message(line);
+        inbox.message(line, None);
     }
     Ok(())
 }
@@ -251,7 +251,7 @@ mod tests {
     struct Collected(Mutex<Vec<Bytes>>);
 
     impl Inbox for Collected {
-        fn message(&self, bytes: Bytes) {
+        fn message(&self, bytes: Bytes, _: Option<u64>) {
             self.0.lock().unwrap().push(bytes);
         }
         fn stderr(&self, _: &str) {}

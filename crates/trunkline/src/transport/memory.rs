@@ -25,7 +25,7 @@ pub(crate) fn pair(left: Arc<dyn Inbox>, right: Arc<dyn Inbox>) -> (Wire, Wire) 
 async fn deliver(mut messages: mpsc::UnboundedReceiver<Bytes>, inbox: Arc<dyn Inbox>) {
     while let Some(mut message) = messages.recv().await {
         message.truncate(message.trim_ascii_end().len());
-        inbox.message(message);
+        inbox.message(message, None);
     }
     inbox.closed(gone());
 }

@@ -1,28 +1,41 @@
 //! Carries whole messages, and knows no MCP method. What goes out is a line of JSON-RPC; what comes in goes
-//! to an [`Inbox`], on the task that reads, without a queue between.
+//! to an [`Inbox`], where it is read, without a queue between.
 
 // without a process to start, some of what is offered here has no taker
 #![cfg_attr(not(all(unix, feature = "stdio")), allow(dead_code, unused_variables))]
 
 mod framing;
+#[cfg(feature = "http")]
+mod http;
 mod memory;
 #[cfg(all(unix, feature = "stdio"))]
 mod stdio;
 mod stream;
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 
+#[cfg(feature = "http")]
+pub(crate) use http::{Endpoint, Proxies};
 pub(crate) use stream::own_stdio;
 
-/// Where a transport delivers. Called in wire order and never concurrently; must not block.
+/// Where a transport delivers. Called in the order of each stream; must not block.
 pub(crate) trait Inbox: Send + Sync + 'static {
-    /// A whole message, without its line end.
-    fn message(&self, bytes: Bytes);
+    /// A whole message, without its line end, and the request it is known to be about.
+    fn message(&self, bytes: Bytes, about: Option<u64>);
+    /// Whether somebody still waits for the answer to this request.
+    fn awaits(&self, _id: u64) -> bool {
+        true
+    }
+    /// No new request can be made; those under way end each as they do.
+    fn lost(&self, _error: Error) {}
     /// A line the server wrote on its standard error.
     fn stderr(&self, line: &str);
     /// Something odd that was put up with.
@@ -34,8 +47,8 @@ pub(crate) trait Inbox: Send + Sync + 'static {
 /// What a message is, for transports that treat kinds differently.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Kind {
-    /// Expects an answer. `eager`: few are under way, so write at once instead of gathering.
-    Request { eager: bool },
+    /// Expects an answer under this id. `eager`: few are under way, so write at once instead of gathering.
+    Request { id: u64, eager: bool },
     /// A notification or a reply.
     Other,
 }
@@ -44,8 +57,41 @@ pub(crate) enum Kind {
 pub(crate) type Turn = tokio::sync::OwnedSemaphorePermit;
 
 /// A message that a transport took.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Sent(u64);
+pub(crate) struct Sent {
+    place: u64,
+    exchange: Option<Exchange>,
+}
+
+/// What is left to do for the answer to a request: to be driven by whoever waits for it. Ends when nothing more will
+/// come for it; why. Dropped, it gives the answer up.
+pub(crate) struct Exchange(Pin<Box<dyn Future<Output = Error> + Send>>);
+
+impl Exchange {
+    #[cfg_attr(not(feature = "http"), expect(dead_code))]
+    fn new(work: impl Future<Output = Error> + Send + 'static) -> Self {
+        Self(Box::pin(work))
+    }
+
+    pub(crate) async fn run(&mut self) -> Error {
+        self.0.as_mut().await
+    }
+
+    /// The answer is there: leaves the rest to the background, for a moment, so that what it used can be used again.
+    pub(crate) fn leave(self) {
+        const MOMENT: Duration = Duration::from_secs(1);
+        tokio::spawn(tokio::time::timeout(MOMENT, self.0));
+    }
+}
+
+impl Sent {
+    fn at(place: u64) -> Self {
+        Self { place, exchange: None }
+    }
+
+    pub(crate) fn take_exchange(&mut self) -> Option<Exchange> {
+        self.exchange.take()
+    }
+}
 
 /// How to reach a server.
 #[derive(Clone)]
@@ -54,6 +100,12 @@ pub(crate) enum Recipe {
     Stdio(Launch),
     /// A server in this process.
     Memory(Arc<dyn Peer>),
+    /// Streamable HTTP.
+    #[cfg(feature = "http")]
+    Http(Endpoint),
+    /// The HTTP+SSE of revision 2024-11-05.
+    #[cfg(feature = "sse")]
+    Sse(Endpoint),
 }
 
 /// Takes the wire of a session that was accepted.
@@ -81,6 +133,10 @@ pub(crate) enum Wire {
     Stream(stream::StreamWire),
     #[cfg(all(unix, feature = "stdio"))]
     Stdio(stdio::StdioWire),
+    #[cfg(feature = "http")]
+    Http(http::HttpWire),
+    #[cfg(feature = "sse")]
+    Sse(http::SseWire),
 }
 
 /// What is known of a peer, for error messages.
@@ -94,6 +150,8 @@ pub(crate) struct Evidence {
     pub(crate) stderr: Vec<String>,
     /// Whether the peer is known to be alive.
     pub(crate) alive: bool,
+    /// Over HTTP: what the last request waits for.
+    pub(crate) waits: Option<&'static str>,
 }
 
 /// How a transport ended.
@@ -113,6 +171,10 @@ impl Wire {
                 attach(other);
                 Ok(wire)
             }
+            #[cfg(feature = "http")]
+            Recipe::Http(endpoint) => http::HttpWire::open(endpoint, limits, inbox).map(Wire::Http),
+            #[cfg(feature = "sse")]
+            Recipe::Sse(endpoint) => http::SseWire::open(endpoint, limits, inbox).map(Wire::Sse),
             #[cfg(all(unix, feature = "stdio"))]
             Recipe::Stdio(launch) => stdio::start(launch, limits, inbox, turn).map(Wire::Stdio),
             #[cfg(not(all(unix, feature = "stdio")))]
@@ -125,29 +187,61 @@ impl Wire {
         }
     }
 
-    /// Sends one message. It certainly did not leave where this fails.
+    /// Sends one message. It certainly did not leave where this fails, unless the error says otherwise.
     pub(crate) async fn send(&self, kind: Kind, line: Vec<u8>) -> Result<Sent> {
-        self.tell(kind, line)
+        match self {
+            #[cfg(feature = "http")]
+            Wire::Http(wire) => Ok(Sent { place: 0, exchange: wire.send(kind, line).await? }),
+            #[cfg(feature = "sse")]
+            Wire::Sse(wire) => Ok(Sent { place: 0, exchange: wire.send(kind, line).await? }),
+            _ => self.tell(kind, line),
+        }
     }
 
     /// Whether a message that was taken certainly never reached the peer whole.
-    pub(crate) fn lost(&self, sent: Sent) -> bool {
+    pub(crate) fn lost(&self, sent: &Sent) -> bool {
         match self {
             #[cfg(all(unix, feature = "stdio"))]
-            Wire::Stdio(wire) => wire.lost(sent.0),
+            Wire::Stdio(wire) => wire.lost(sent.place),
             _ => false,
         }
     }
 
     /// Like [`send`](Self::send) from where nothing can be awaited (a destructor).
     pub(crate) fn tell(&self, kind: Kind, line: Vec<u8>) -> Result<Sent> {
-        let end = match self {
+        let place = match self {
             Wire::Memory(wire) => wire.send(line).map(|()| 0),
             Wire::Stream(wire) => wire.send(&line).map(|()| 0),
             #[cfg(all(unix, feature = "stdio"))]
             Wire::Stdio(wire) => wire.send(kind, &line),
+            #[cfg(feature = "http")]
+            Wire::Http(wire) => {
+                wire.tell(line);
+                Ok(0)
+            }
+            #[cfg(feature = "sse")]
+            Wire::Sse(wire) => {
+                wire.tell(line);
+                Ok(0)
+            }
         };
-        end.map(Sent)
+        place.map(Sent::at)
+    }
+
+    /// The revision of the protocol that was agreed on, for transports that name it with every request.
+    pub(crate) fn agreed(&self, _version: &str) {
+        #[cfg(feature = "http")]
+        if let Wire::Http(wire) = self {
+            wire.agreed(_version);
+        }
+    }
+
+    /// The handshake is done: opens what the server may say things on by itself, where that is apart.
+    pub(crate) async fn listen(&self) {
+        #[cfg(feature = "http")]
+        if let Wire::Http(wire) = self {
+            wire.listen().await;
+        }
     }
 
     /// Ends the transport and waits until everything it owned is gone. Bounded by the limits' graces.
@@ -157,6 +251,10 @@ impl Wire {
             Wire::Stream(wire) => wire.close().await,
             #[cfg(all(unix, feature = "stdio"))]
             Wire::Stdio(wire) => return wire.close().await,
+            #[cfg(feature = "http")]
+            Wire::Http(wire) => wire.close().await,
+            #[cfg(feature = "sse")]
+            Wire::Sse(wire) => wire.close(),
         }
         CloseReport::default()
     }
@@ -165,6 +263,10 @@ impl Wire {
         match self {
             #[cfg(all(unix, feature = "stdio"))]
             Wire::Stdio(wire) => wire.evidence(),
+            #[cfg(feature = "http")]
+            Wire::Http(wire) => wire.evidence(),
+            #[cfg(feature = "sse")]
+            Wire::Sse(wire) => wire.evidence(),
             _ => Evidence { alive: true, ..Evidence::default() },
         }
     }

@@ -70,7 +70,7 @@ impl StdioWire {
     }
 
     pub(crate) fn send(&self, kind: Kind, line: &[u8]) -> Result<u64> {
-        let eager = !matches!(kind, Kind::Request { eager: false });
+        let eager = !matches!(kind, Kind::Request { eager: false, .. });
         self.outbox.send(line, eager)
     }
 

@@ -62,6 +62,7 @@ impl Tail {
             stderr_bytes: self.stderr.load(Ordering::Relaxed),
             stderr,
             alive: !self.exited(),
+            waits: None,
         }
     }
 

@@ -1,0 +1,292 @@
+//! From an origin to an open HTTP connection: name, TCP, proxy, TLS. Each stage is named in what goes wrong, and traced.
+
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+use hyper::header::HeaderValue;
+use hyper_util::client::proxy::matcher::Matcher;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use tokio_rustls::rustls::pki_types::ServerName;
+use url::{Host, Url};
+
+use super::endpoint::{Endpoint, Origin};
+use super::tls;
+use crate::error::{Error, ErrorKind, Result};
+use crate::redact::mask_url;
+
+/// How long the next address waits for the one before it.
+const HEAD_START: Duration = Duration::from_millis(250);
+/// How much a proxy may answer to CONNECT.
+const MAX_PROXY_ANSWER: usize = 16 << 10;
+/// After so long without a sign of life, and then as often, the peer is asked for one.
+const KEEPALIVE: Duration = Duration::from_secs(30);
+
+/// A byte stream to a server or proxy.
+pub(super) enum Stream {
+    Plain(TcpStream),
+    Tls(Box<TlsStream<TcpStream>>),
+}
+
+/// The way to an origin.
+pub(super) struct Route {
+    pub(super) origin: Origin,
+    proxy: Option<Proxy>,
+    endpoint: Arc<Endpoint>,
+}
+
+struct Proxy {
+    host: String,
+    port: u16,
+    shown: String,
+    login: Option<HeaderValue>,
+}
+
+impl Route {
+    pub(super) fn new(endpoint: &Arc<Endpoint>) -> Result<Self> {
+        let origin = Origin::of(&endpoint.url)
+            .ok_or_else(|| Error::config(format!("The URL {} names no host", endpoint.shown())))?;
+        let proxy = if origin.is_loopback() { None } else { proxy_for(endpoint)? };
+        Ok(Self { origin, proxy, endpoint: endpoint.clone() })
+    }
+
+    /// For requests that a proxy passes on one by one (that is, without TLS): its login, if it wants one.
+    pub(super) fn relay(&self) -> Option<Option<&HeaderValue>> {
+        self.proxy.as_ref().filter(|_| !self.origin.tls).map(|proxy| proxy.login.as_ref())
+    }
+
+    /// Opens a connection; whether it speaks HTTP/2.
+    pub(super) async fn open(&self) -> Result<(Stream, bool)> {
+        let (host, port) = match &self.proxy {
+            Some(proxy) => (proxy.host.clone(), proxy.port),
+            None => (unbracketed(&self.origin.host), self.origin.port),
+        };
+        let mut tcp = self.dial(&host, port).await?;
+        if !self.origin.tls {
+            return Ok((Stream::Plain(tcp), false));
+        }
+        if let Some(proxy) = &self.proxy {
+            tunnel(&mut tcp, proxy, &self.origin).await?;
+        }
+        let stream = self.secure(tcp).await?;
+        let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+        Ok((Stream::Tls(Box::new(stream)), http2))
+    }
+
+    async fn dial(&self, host: &str, port: u16) -> Result<TcpStream> {
+        let failed = |stage: &'static str, why: String| {
+            let via = self.proxy.as_ref().map_or(String::new(), |proxy| format!(" (the proxy {})", proxy.shown));
+            let hint = match (stage, &self.proxy) {
+                (_, Some(_)) => "The proxy comes from the environment (HTTP_PROXY, HTTPS_PROXY); NO_PROXY lists hosts without",
+                ("name", _) => "Check the host name in the URL, and that this machine is online",
+                _ => "Is the server running, and is the port in the URL right?",
+            };
+            let what = if stage == "name" { "find" } else { "connect to" };
+            Error::new(ErrorKind::Unreachable, format!("Can't {what} {host}:{port}{via}: {why}"))
+                .with_hint(hint)
+                .with_context("stage", stage)
+        };
+        let found = tokio::net::lookup_host((host, port)).await;
+        let addresses: Vec<_> = found.map_err(|error| failed("name", reason(&error)))?.collect();
+        passed("name", &host);
+        let tcp = first_of(interleaved(addresses)).await.map_err(|error| failed("connect", reason(&error)))?;
+        passed("connect", &tcp.peer_addr().map_or_else(|_| host.to_owned(), |address| address.to_string()));
+        let _ = tcp.set_nodelay(true); // slower without, not wrong
+        let keepalive = socket2::TcpKeepalive::new().with_time(KEEPALIVE).with_interval(KEEPALIVE);
+        let _ = socket2::SockRef::from(&tcp).set_tcp_keepalive(&keepalive); // a dead peer is noticed later
+        Ok(tcp)
+    }
+
+    async fn secure(&self, tcp: TcpStream) -> Result<TlsStream<TcpStream>> {
+        let config = tls::config(self.endpoint.ca_file.as_deref())?;
+        let failed = |why: String| {
+            let error = Error::new(ErrorKind::Unreachable, format!("No TLS with {}: {why}", self.origin));
+            error.with_context("stage", "TLS").with_hint(tls_hint(&why))
+        };
+        let name = unbracketed(&self.origin.host);
+        let name = ServerName::try_from(name).map_err(|error| failed(error.to_string()))?;
+        let stream = TlsConnector::from(config).connect(name, tcp).await.map_err(|error| failed(reason(&error)))?;
+        let agreed = stream.get_ref().1;
+        let protocol = agreed.alpn_protocol().map_or("http/1.1".into(), String::from_utf8_lossy);
+        let version = agreed.protocol_version().and_then(|version| version.as_str()).unwrap_or("TLS");
+        passed("TLS", &format_args!("{version}, {protocol}"));
+        Ok(stream)
+    }
+}
+
+/// Tells whoever follows how far a request has come.
+pub(super) fn passed(stage: &'static str, detail: &dyn std::fmt::Display) {
+    tracing::debug!(target: "trunkline::http", stage, %detail);
+}
+
+fn tls_hint(why: &str) -> &'static str {
+    if why.contains("UnknownIssuer") || why.contains("unknown issuer") {
+        "The server's certificate is signed by an authority this system doesn't trust: name its certificate with caFile \
+         in the config (ca_file in code)"
+    } else if why.contains("InvalidContentType") || why.contains("corrupt message") {
+        "The server seems to speak plain HTTP there: try http:// in the URL"
+    } else {
+        "Check the server's certificate, and the host name in the URL"
+    }
+}
+
+fn unbracketed(host: &Host<String>) -> String {
+    match host {
+        Host::Domain(name) => name.clone(),
+        Host::Ipv4(address) => address.to_string(),
+        Host::Ipv6(address) => address.to_string(),
+    }
+}
+
+/// What an I/O error says, without its number.
+pub(super) fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.find(" (os error") {
+        Some(end) => text[..end].to_owned(),
+        None => text,
+    }
+}
+
+/// Alternates between the two families of addresses, so that a broken one costs little.
+fn interleaved(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
+    let first_is_v6 = addresses.first().is_some_and(SocketAddr::is_ipv6);
+    let (one, other): (Vec<_>, Vec<_>) = addresses.into_iter().partition(|address| address.is_ipv6() == first_is_v6);
+    let longest = one.len().max(other.len());
+    (0..longest).flat_map(|at| [one.get(at).copied(), other.get(at).copied()]).flatten().collect()
+}
+
+/// Tries the addresses, each with a head start before the next; the first that answers is taken.
+async fn first_of(addresses: Vec<SocketAddr>) -> io::Result<TcpStream> {
+    let mut trying = FuturesUnordered::new();
+    let mut failure = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+    let mut left = addresses.into_iter();
+    loop {
+        match left.next() {
+            Some(address) => trying.push(TcpStream::connect(address)),
+            None if trying.is_empty() => return Err(failure),
+            None => {}
+        }
+        let more = left.len() > 0;
+        loop {
+            tokio::select! {
+                tried = trying.next() => match tried {
+                    Some(Ok(stream)) => return Ok(stream),
+                    Some(Err(error)) => failure = error,
+                    None => break,
+                },
+                () = tokio::time::sleep(HEAD_START), if more => break,
+            }
+            if more {
+                break;
+            }
+        }
+    }
+}
+
+fn proxy_for(endpoint: &Endpoint) -> Result<Option<Proxy>> {
+    let proxies = &endpoint.proxies;
+    let text = |secret: &Option<crate::redact::Secret>| secret.as_ref().map_or("", |secret| secret.expose()).to_owned();
+    let matcher = Matcher::builder()
+        .http(text(&proxies.http))
+        .https(text(&proxies.https))
+        .no(proxies.none.clone().unwrap_or_default())
+        .build();
+    let Ok(uri) = endpoint.url.as_str().parse() else { return Ok(None) };
+    let Some(found) = matcher.intercept(&uri) else { return Ok(None) };
+    let shown = mask_url(&found.uri().to_string());
+    let url = Url::parse(&found.uri().to_string()).ok().filter(|url| url.scheme() == "http");
+    let Some((host, port)) = url.as_ref().and_then(|url| Some((url.host()?.to_owned(), url.port().unwrap_or(80)))) else {
+        return Err(Error::config(format!("The proxy {shown} can't be used: only http:// proxies can"))
+            .with_hint("It comes from the environment (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY); NO_PROXY lists hosts without"));
+    };
+    Ok(Some(Proxy { host: unbracketed(&host), port, shown, login: found.basic_auth().cloned() }))
+}
+
+/// Asks a proxy for a tunnel to the origin.
+async fn tunnel(tcp: &mut TcpStream, proxy: &Proxy, origin: &Origin) -> Result<()> {
+    let failed = |why: String| {
+        let message = format!("The proxy {} gives no tunnel to {origin}: {why}", proxy.shown);
+        Error::new(ErrorKind::Unreachable, message).with_context("stage", "proxy")
+    };
+    let target = format!("{}:{}", origin.host, origin.port);
+    let mut ask = format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n").into_bytes();
+    if let Some(login) = &proxy.login {
+        ask.extend_from_slice(b"Proxy-Authorization: ");
+        ask.extend_from_slice(login.as_bytes());
+        ask.extend_from_slice(b"\r\n");
+    }
+    ask.extend_from_slice(b"\r\n");
+    tcp.write_all(&ask).await.map_err(|error| failed(reason(&error)))?;
+    let mut answer = Vec::new();
+    while !answer.ends_with(b"\r\n\r\n") {
+        // byte by byte: what follows belongs to the tunnel
+        let byte = tcp.read_u8().await.map_err(|error| failed(reason(&error)))?;
+        answer.push(byte);
+        if answer.len() > MAX_PROXY_ANSWER {
+            return Err(failed("its answer has no end".to_owned()));
+        }
+    }
+    let status = String::from_utf8_lossy(&answer).lines().next().unwrap_or_default().to_owned();
+    match status.split(' ').nth(1) {
+        Some(code) if code.starts_with('2') => {
+            passed("proxy", &proxy.shown);
+            Ok(())
+        }
+        Some("407") => Err(failed(status).with_hint("Put user and password into the proxy's URL: http://user:password@host")),
+        _ => Err(failed(status)),
+    }
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_read(cx, buf),
+            Self::Tls(stream) => Pin::new(stream).poll_read(cx, buf),
+        }
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_write(cx, buf),
+            Self::Tls(stream) => Pin::new(stream).poll_write(cx, buf),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_flush(cx),
+            Self::Tls(stream) => Pin::new(stream).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
+            Self::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
+        }
+    }
+
+    fn poll_write_vectored(self: Pin<&mut Self>, cx: &mut Context<'_>, bufs: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
+            Self::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        match self {
+            Self::Plain(stream) => stream.is_write_vectored(),
+            Self::Tls(stream) => stream.is_write_vectored(),
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! One request to the server: what every request carries, the token, redirects within the origin, and what a status
+//! other than success means.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::{Bytes, BytesMut};
+use http_body_util::Full;
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION, USER_AGENT, WWW_AUTHENTICATE};
+use hyper::{Method, Request, StatusCode};
+use url::Url;
+
+use super::connect::{Route, passed};
+use super::endpoint::{Endpoint, Origin};
+use super::pool::{Answer, Failure, Pool};
+use crate::auth::Challenge;
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Limits;
+use crate::protocol::jsonrpc;
+use crate::redact::{Redactor, Secret, mask_url};
+
+pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+pub(super) const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+pub(super) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+
+/// How often a redirect is followed.
+const MAX_HOPS: usize = 3;
+/// How much of an answer that isn't a success is read.
+const MAX_REFUSAL: usize = 64 << 10;
+/// How much of it is shown.
+const SHOWN: usize = 300;
+
+/// Sends requests to one endpoint.
+pub(super) struct Fetcher {
+    endpoint: Arc<Endpoint>,
+    pool: Arc<Pool>,
+    /// Where a permanent redirect led.
+    moved: Mutex<Option<Url>>,
+    /// The token at hand.
+    token: Mutex<Option<Secret>>,
+}
+
+/// What a request is.
+pub(super) struct Ask<'a> {
+    pub(super) method: Method,
+    /// Where to, if not to the endpoint itself.
+    pub(super) url: Option<&'a Url>,
+    pub(super) accept: &'static str,
+    pub(super) body: Bytes,
+    pub(super) headers: Vec<(HeaderName, HeaderValue)>,
+}
+
+impl Fetcher {
+    pub(super) fn new(endpoint: Endpoint, limits: &Arc<Limits>) -> Result<Self> {
+        let endpoint = Arc::new(endpoint);
+        let pool = Pool::new(Route::new(&endpoint)?, limits.clone());
+        Ok(Self { endpoint, pool, moved: Mutex::default(), token: Mutex::default() })
+    }
+
+    pub(super) fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    pub(super) fn origin(&self) -> &Origin {
+        &self.pool.route().origin
+    }
+
+    pub(super) fn pool(&self) -> &Arc<Pool> {
+        &self.pool
+    }
+
+    /// Sends a request; gives the head of the answer, whatever its status.
+    pub(super) async fn fetch(&self, ask: Ask<'_>) -> Result<Answer, Failure> {
+        let unsent = |error: Error| Failure { error, left: false };
+        let mut token = self.token_at_hand(None).await.map_err(unsent)?;
+        let mut refreshed = false;
+        let mut url = ask.url.cloned().or_else(|| lock(&self.moved).clone()).unwrap_or_else(|| self.endpoint.url.clone());
+        let mut hops = 0;
+        loop {
+            let answer = self.pool.send(self.request(&ask, &url, token.as_ref())).await?;
+            passed("status", &answer.status);
+            if answer.status == StatusCode::UNAUTHORIZED && !refreshed {
+                if let Some(fresh) = self.fresh_token(token.as_ref(), &answer).await.map_err(unsent)? {
+                    (token, refreshed) = (Some(fresh), true);
+                    continue;
+                }
+            }
+            if !answer.status.is_redirection() || answer.status == StatusCode::NOT_MODIFIED {
+                return Ok(answer);
+            }
+            hops += 1;
+            url = self.redirected(&ask, &answer, &url, hops).map_err(unsent)?;
+            if answer.status == StatusCode::PERMANENT_REDIRECT && ask.url.is_none() {
+                *lock(&self.moved) = Some(url.clone());
+            }
+        }
+    }
+
+    fn request(&self, ask: &Ask<'_>, url: &Url, token: Option<&Secret>) -> Request<Full<Bytes>> {
+        let mut request = Request::new(Full::new(ask.body.clone()));
+        *request.method_mut() = ask.method.clone();
+        let target = match url.query() {
+            Some(query) => format!("{}?{query}", url.path()),
+            None => url.path().to_owned(),
+        };
+        *request.uri_mut() = target.parse().unwrap_or_default(); // a URL's path and query make a URI
+        let headers = request.headers_mut();
+        *headers = self.endpoint.headers.clone();
+        headers.entry(USER_AGENT).or_insert(HeaderValue::from_static(concat!("trunkline/", env!("CARGO_PKG_VERSION"))));
+        headers.insert(ACCEPT, HeaderValue::from_static(ask.accept));
+        if ask.method == Method::POST {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        }
+        for (name, value) in &ask.headers {
+            headers.insert(name.clone(), value.clone());
+        }
+        if let Some(Ok(mut value)) = token.map(|token| HeaderValue::from_str(&format!("Bearer {}", token.expose()))) {
+            value.set_sensitive(true);
+            headers.insert(AUTHORIZATION, value);
+        }
+        request
+    }
+
+    /// Where a redirect leads; only requests that keep their method and body follow, and only within the origin.
+    fn redirected(&self, ask: &Ask<'_>, answer: &Answer, from: &Url, hops: usize) -> Result<Url> {
+        let status = answer.status.as_u16();
+        let location = answer.headers.get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let to = from.join(location).ok().filter(|_| !location.is_empty());
+        let shown = to.as_ref().map_or_else(|| location.to_owned(), |url| mask_url(url.as_str()));
+        let refused = |why: String, hint: String| {
+            let error = Error::new(ErrorKind::Unreachable, why).with_hint(hint).with_context("status", status.to_string());
+            Err(error.with_context("stage", "redirect").with_context("location", shown.clone()))
+        };
+        let here = self.origin();
+        let Some(to_origin) = to.as_ref().and_then(Origin::of) else {
+            let why = format!("{} redirects ({status}) to {shown:?}, which is no http or https URL", self.shown());
+            return refused(why, "Check the URL of the server".to_owned());
+        };
+        if to_origin != *here {
+            let why = format!("{here} redirects ({status}) to another origin, {to_origin}; nothing was sent there");
+            return refused(why, format!("If that is the server, use {shown} as its URL"));
+        }
+        if hops > MAX_HOPS {
+            let why = format!("{} redirects more than {MAX_HOPS} times (last to {shown})", self.shown());
+            return refused(why, "The redirects seem to go in a circle; check the URL of the server".to_owned());
+        }
+        let keeps_method = matches!(status, 307 | 308) || ask.method == Method::GET;
+        match to.filter(|_| keeps_method) {
+            Some(to) => Ok(to),
+            None => {
+                let why = format!("{} redirects ({status}) to {shown}, which would turn the request into a GET", self.shown());
+                refused(why, format!("Use {shown} as the URL of the server"))
+            }
+        }
+    }
+
+    async fn token_at_hand(&self, challenge: Option<&Challenge>) -> Result<Option<Secret>> {
+        let Some(tokens) = &self.endpoint.tokens else { return Ok(None) };
+        let token = tokens.token(challenge).await?;
+        (*lock(&self.token)).clone_from(&token);
+        Ok(token)
+    }
+
+    /// Another token than the one that was refused, if there is one.
+    async fn fresh_token(&self, refused: Option<&Secret>, answer: &Answer) -> Result<Option<Secret>> {
+        let asked = answer.headers.get(WWW_AUTHENTICATE).and_then(|value| value.to_str().ok());
+        let challenge = Challenge::new(refused.cloned(), asked);
+        Ok(self.token_at_hand(Some(&challenge)).await?.filter(|token| Some(token) != refused))
+    }
+
+    /// The URL for people.
+    pub(super) fn shown(&self) -> String {
+        self.endpoint.shown()
+    }
+
+    /// Reads an answer that is no success: the JSON-RPC error it holds, or what its status means.
+    pub(super) async fn refusal(&self, mut answer: Answer) -> Refusal {
+        let mut text = BytesMut::new();
+        while let Ok(Some(chunk)) = answer.body.chunk().await {
+            text.extend_from_slice(&chunk);
+            if text.len() >= MAX_REFUSAL {
+                break;
+            }
+        }
+        let text = text.freeze();
+        if holds_error(&text) && !matches!(answer.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
+            return Refusal::Rpc(text);
+        }
+        Refusal::Status(self.status_error(&answer, &text))
+    }
+
+    /// What a status other than success means, with the beginning of the body.
+    fn status_error(&self, answer: &Answer, body: &[u8]) -> Error {
+        let status = answer.status;
+        let asked = answer.headers.get(WWW_AUTHENTICATE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let mut message = format!("{} answered {status}", self.shown());
+        let said = self.snippet(body);
+        if !said.is_empty() {
+            message = format!("{message}: {said}");
+        }
+        let (kind, hint) = self.meaning(status, asked);
+        let mut error = Error::new(kind, message).with_context("status", status.as_u16().to_string());
+        error = error.with_context("stage", "status").with_may_have_run(status.is_server_error());
+        if let Some(after) = answer.headers.get("retry-after").and_then(|value| value.to_str().ok()) {
+            error = error.with_context("retry-after", after.to_owned());
+        }
+        if !asked.is_empty() {
+            error = error.with_context("www-authenticate", asked.to_owned());
+        }
+        error.with_hint(hint)
+    }
+
+    fn meaning(&self, status: StatusCode, asked: &str) -> (ErrorKind, String) {
+        let has_token = self.endpoint.tokens.is_some() || self.endpoint.headers.contains_key(AUTHORIZATION);
+        let text = |text: &str| text.to_owned();
+        match status.as_u16() {
+            401 if has_token => (ErrorKind::Auth, text("The server refused the token: it may be wrong or expired")),
+            401 => (
+                ErrorKind::Auth,
+                text("The server wants a token: give one with --bearer-env NAME, or as a header in the config: \
+                      \"headers\": {\"Authorization\": \"Bearer ${NAME}\"}"),
+            ),
+            403 => match scope(asked) {
+                Some(scope) => (ErrorKind::Auth, format!("The token lacks the scope {scope:?}: get one that has it")),
+                None => (ErrorKind::Auth, text("The server knows who asks and refuses, or doesn't allow this origin")),
+            },
+            404 => (ErrorKind::Unreachable, text("There is no MCP endpoint at this path; many servers have theirs at /mcp")),
+            405 | 406 | 415 => (ErrorKind::Unreachable, text("Is this the URL of an MCP endpoint, and of this kind (http, sse)?")),
+            429 => (ErrorKind::Unreachable, text("Too many requests: try again later")),
+            502..=504 => (ErrorKind::Unreachable, text("A proxy in front of the server can't reach it, or didn't wait for it")),
+            500..=599 => (ErrorKind::Protocol, text("The server failed; its own log may say why")),
+            _ => (ErrorKind::Protocol, text("Is this the URL of an MCP endpoint?")),
+        }
+    }
+
+    /// The beginning of a text of the server, safe to show.
+    pub(super) fn snippet(&self, text: &[u8]) -> String {
+        let text = String::from_utf8_lossy(&text[..text.len().min(4 * SHOWN)]);
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let short: String = words.chars().filter(|c| !c.is_control()).take(SHOWN).collect();
+        match &*lock(&self.token) {
+            Some(token) => Redactor::new([token.expose()]).redact(&short).into_owned(),
+            None => short,
+        }
+    }
+}
+
+/// An answer that is no success.
+pub(super) enum Refusal {
+    /// It holds this JSON-RPC error.
+    Rpc(Bytes),
+    Status(Error),
+}
+
+fn holds_error(text: &Bytes) -> bool {
+    let mut found = false;
+    jsonrpc::split(text.clone(), &mut |message| {
+        found |= matches!(
+            message,
+            Ok(jsonrpc::Message::Response { outcome: jsonrpc::Outcome::Error(_), .. }
+                | jsonrpc::Message::Stray { outcome: jsonrpc::Outcome::Error(_), .. })
+        );
+    });
+    found
+}
+
+/// The scope that a challenge asks for.
+fn scope(challenge: &str) -> Option<&str> {
+    let rest = &challenge[challenge.find("scope=\"")? + 7..];
+    rest.split('"').next()
+}
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,80 @@
+//! Follows a stream of events: hands on its messages, remembers where it was for the case that it breaks.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use super::pool::{Body, within};
+use super::sse::{Event, Parser};
+use crate::error::{Error, ErrorKind};
+use crate::limits::Limits;
+use crate::transport::Inbox;
+
+/// Where a stream was when it ended.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Place {
+    /// The id of the last event.
+    pub(super) last: Option<String>,
+    /// How long the server asks to wait before coming back.
+    pub(super) retry: Option<Duration>,
+    /// Whether a message came.
+    pub(super) heard: bool,
+}
+
+/// How a stream came to its end.
+pub(super) enum End {
+    /// The server ended it.
+    Clean,
+    /// It broke; why.
+    Broken(String),
+    /// It must not be followed any further.
+    Refused(Error),
+}
+
+/// Reads the stream to its end. `take` gets each event that may be a message.
+pub(super) async fn follow(
+    body: &mut Body,
+    place: &mut Place,
+    limits: &Limits,
+    take: &mut (dyn FnMut(&Event, Bytes) + Send),
+) -> End {
+    let mut parser = Parser::default();
+    loop {
+        let chunk = match within(limits.stream_silence, body.chunk()).await {
+            Ok(Ok(Some(chunk))) => chunk,
+            Ok(Ok(None)) => return End::Clean,
+            Ok(Err(error)) => return End::Broken(error.to_string()),
+            Err(_) => {
+                let seconds = limits.stream_silence.as_secs_f64();
+                return End::Broken(format!("nothing came for {seconds} s (Limits::stream_silence)"));
+            }
+        };
+        parser.push(&chunk);
+        while let Some(mut event) = parser.next() {
+            if let Some(id) = event.id.take() {
+                place.last = Some(id).filter(|id| !id.is_empty());
+            }
+            place.retry = event.retry.or(place.retry);
+            if let Some(data) = event.data.take().filter(|data| !data.trim_ascii().is_empty()) {
+                place.heard = true;
+                take(&event, data);
+            }
+        }
+        if parser.held() > limits.max_message {
+            return End::Refused(too_long(limits.max_message));
+        }
+    }
+}
+
+pub(super) fn too_long(max: usize) -> Error {
+    Error::new(ErrorKind::Limit, format!("The server sent a message of over {max} bytes"))
+        .with_hint("Raise Limits::max_message if the server is right to send so much")
+        .with_may_have_run(true)
+}
+
+/// Hands on an event of the default kind; others are not MCP's.
+pub(super) fn hand_on(inbox: &dyn Inbox, event: &Event, data: Bytes, about: Option<u64>) {
+    if event.is_message() {
+        inbox.message(data, about);
+    }
+}

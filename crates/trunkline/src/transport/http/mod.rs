@@ -1,0 +1,41 @@
+//! Streamable HTTP (revisions 2025-03-26 … 2025-11-25), and the HTTP+SSE of 2024-11-05. A request runs in its caller's
+//! future; only the standing stream has a task.
+
+mod connect;
+mod endpoint;
+mod fetch;
+mod follow;
+#[cfg(feature = "sse")]
+mod legacy;
+mod pool;
+mod sse;
+mod standing;
+mod streamable;
+mod tls;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+pub(crate) use endpoint::{Endpoint, Proxies};
+#[cfg(feature = "sse")]
+pub(super) use legacy::SseWire;
+pub(super) use streamable::HttpWire;
+
+/// What a POST takes for an answer.
+const ACCEPT_BOTH: &str = "application/json, text/event-stream";
+const ACCEPT_EVENTS: &str = "text/event-stream";
+
+/// What a connection waits for, for whoever runs out of patience.
+#[derive(Default)]
+struct Progress(AtomicUsize);
+
+impl Progress {
+    const STAGES: [&str; 4] = ["nothing was sent yet", "it waited for an HTTP answer", "it waited for the rest of the answer", "it had answered"];
+
+    fn reach(&self, stage: usize) {
+        self.0.store(stage, Ordering::Relaxed);
+    }
+
+    fn told(&self) -> &'static str {
+        Self::STAGES[self.0.load(Ordering::Relaxed).min(Self::STAGES.len() - 1)]
+    }
+}

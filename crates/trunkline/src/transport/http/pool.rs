@@ -1,0 +1,363 @@
+//! Connections to one origin, kept for the next request. An HTTP/1.1 connection has no task of its own: whoever uses it
+//! drives it, so that a request costs no hop between tasks. An HTTP/2 connection is shared and has one.
+
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use hyper::client::conn::{http1, http2};
+use hyper::header::{HOST, HeaderMap, HeaderValue, PROXY_AUTHORIZATION};
+use hyper::{Request, Response, Uri};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+
+use super::connect::{Route, Stream};
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Limits;
+
+/// The connections to one origin.
+pub(super) struct Pool {
+    route: Route,
+    limits: Arc<Limits>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    idle: Vec<Idle>,
+    shared: Option<http2::SendRequest<Full<Bytes>>>,
+    /// Somebody closes what nobody uses any more.
+    reaped: bool,
+    closed: bool,
+}
+
+struct Idle {
+    lane: Lane,
+    until: Instant,
+}
+
+/// An HTTP/1.1 connection and what drives it, while it lives.
+struct Lane {
+    sender: http1::SendRequest<Full<Bytes>>,
+    driver: Option<http1::Connection<TokioIo<Stream>, Full<Bytes>>>,
+}
+
+impl Lane {
+    /// Drives the connection while `work` waits for it.
+    async fn driven<T>(&mut self, work: impl Future<Output = T>) -> T {
+        let driver = &mut self.driver;
+        drive(driver, work).await
+    }
+
+    /// Whether the peer still holds it open and it can take a request.
+    async fn is_usable(&mut self) -> bool {
+        let Self { sender, driver } = self;
+        poll_fn(|cx| {
+            let alive = driver.as_mut().is_some_and(|driver| Pin::new(driver).poll(cx).is_pending());
+            Poll::Ready(alive && matches!(sender.poll_ready(cx), Poll::Ready(Ok(()))))
+        })
+        .await
+    }
+}
+
+async fn drive<T>(
+    driver: &mut Option<http1::Connection<TokioIo<Stream>, Full<Bytes>>>,
+    work: impl Future<Output = T>,
+) -> T {
+    let mut work = pin!(work);
+    poll_fn(|cx| {
+        if let Poll::Ready(done) = work.as_mut().poll(cx) {
+            return Poll::Ready(done);
+        }
+        let Some(running) = driver.as_mut() else { return Poll::Pending };
+        if Pin::new(running).poll(cx).is_ready() {
+            *driver = None; // what went wrong, `work` hears as well
+        }
+        work.as_mut().poll(cx)
+    })
+    .await
+}
+
+/// An answer whose body is still on its way.
+pub(super) struct Answer {
+    pub(super) status: hyper::StatusCode,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Body,
+}
+
+/// A body as it comes. Dropped before its end, it closes its connection.
+pub(super) struct Body {
+    incoming: Incoming,
+    lane: Option<Lane>,
+    keep: Duration,
+    pool: Arc<Pool>,
+}
+
+impl Body {
+    /// The next piece; nothing at the end, which gives the connection back.
+    pub(super) async fn chunk(&mut self) -> Result<Option<Bytes>, hyper::Error> {
+        loop {
+            let incoming = &mut self.incoming;
+            let frame = match &mut self.lane {
+                Some(lane) => lane.driven(incoming.frame()).await,
+                None => incoming.frame().await,
+            };
+            match frame {
+                None => {
+                    if let Some(lane) = self.lane.take() {
+                        self.pool.give_back(lane, self.keep);
+                    }
+                    return Ok(None);
+                }
+                Some(frame) => {
+                    if let Ok(data) = frame?.into_data() {
+                        return Ok(Some(data));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Why a request has no answer.
+pub(super) struct Failure {
+    pub(super) error: Error,
+    /// Whether the request, or a part of it, left.
+    pub(super) left: bool,
+}
+
+impl Pool {
+    pub(super) fn new(route: Route, limits: Arc<Limits>) -> Arc<Self> {
+        Arc::new(Self { route, limits, state: Mutex::default() })
+    }
+
+    pub(super) fn route(&self) -> &Route {
+        &self.route
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Closes what is idle, and what is given back from now on.
+    pub(super) fn close(&self) {
+        let mut state = self.state();
+        state.closed = true;
+        let gone = (std::mem::take(&mut state.idle), state.shared.take());
+        drop(state);
+        drop(gone);
+    }
+
+    /// Sends a request and waits for the head of the answer. A connection that was kept too long is replaced, as long
+    /// as nothing was sent over it.
+    pub(super) async fn send(self: &Arc<Self>, mut request: Request<Full<Bytes>>) -> Result<Answer, Failure> {
+        loop {
+            if let Some(shared) = self.shared() {
+                return self.send_shared(shared, request).await;
+            }
+            let (lane, kept) = match self.take_idle().await {
+                Some(lane) => (lane, true),
+                None => match self.connect().await.map_err(|error| Failure { error, left: false })? {
+                    Some(lane) => (lane, false),
+                    None => continue, // shared from now on
+                },
+            };
+            match self.send_alone(lane, request).await {
+                Err((_, Some(unsent))) if kept => request = unsent,
+                Err((failure, _)) => return Err(failure),
+                Ok(answer) => return Ok(answer),
+            }
+        }
+    }
+
+    fn shared(&self) -> Option<http2::SendRequest<Full<Bytes>>> {
+        let mut state = self.state();
+        if state.shared.as_ref().is_some_and(http2::SendRequest::is_closed) {
+            state.shared = None;
+        }
+        state.shared.clone()
+    }
+
+    async fn take_idle(&self) -> Option<Lane> {
+        loop {
+            let idle = self.state().idle.pop()?;
+            let mut lane = idle.lane;
+            if idle.until > Instant::now() && lane.is_usable().await {
+                return Some(lane);
+            }
+        }
+    }
+
+    /// A new connection, within the time there is for it; nothing where it is one to share.
+    async fn connect(&self) -> Result<Option<Lane>> {
+        let limit = self.limits.connect_timeout;
+        let Ok(opened) = within(limit, self.open()).await else {
+            let message = format!(
+                "No connection to {} within {} s (Limits::connect_timeout)",
+                self.route.origin,
+                limit.as_secs_f64()
+            );
+            let error = Error::new(ErrorKind::Deadline, message).with_context("stage", "connect");
+            return Err(error.with_hint("Is the host reachable from here? A proxy or a firewall may swallow the connection"));
+        };
+        opened
+    }
+
+    async fn open(&self) -> Result<Option<Lane>> {
+        let (stream, http2) = self.route.open().await?;
+        let failed = |error: hyper::Error| self.broken("connecting to", &error);
+        if http2 {
+            let mut builder = http2::Builder::new(TokioExecutor::new());
+            let (sender, driver) = builder.adaptive_window(true).handshake(TokioIo::new(stream)).await.map_err(failed)?;
+            tokio::spawn(async move {
+                let _ = driver.await; // whoever waits for an answer hears of it
+            });
+            self.state().shared = Some(sender);
+            return Ok(None);
+        }
+        let (sender, driver) = http1::handshake(TokioIo::new(stream)).await.map_err(failed)?;
+        Ok(Some(Lane { sender, driver: Some(driver) }))
+    }
+
+    async fn send_alone(
+        self: &Arc<Self>,
+        mut lane: Lane,
+        mut request: Request<Full<Bytes>>,
+    ) -> Result<Answer, (Failure, Option<Request<Full<Bytes>>>)> {
+        self.address(&mut request, false);
+        let Lane { sender, driver } = &mut lane;
+        match drive(driver, sender.try_send_request(request)).await {
+            Ok(response) => Ok(self.answer(response, Some(lane))),
+            Err(mut failed) => {
+                let unsent = failed.take_message();
+                let error = self.broken("waiting for the answer of", failed.error());
+                Err((Failure { error, left: unsent.is_none() }, unsent))
+            }
+        }
+    }
+
+    async fn send_shared(
+        self: &Arc<Self>,
+        mut shared: http2::SendRequest<Full<Bytes>>,
+        mut request: Request<Full<Bytes>>,
+    ) -> Result<Answer, Failure> {
+        self.address(&mut request, true);
+        match shared.try_send_request(request).await {
+            Ok(response) => Ok(self.answer(response, None)),
+            Err(mut failed) => {
+                let left = failed.take_message().is_none();
+                Err(Failure { error: self.broken("waiting for the answer of", failed.error()), left })
+            }
+        }
+    }
+
+    fn answer(self: &Arc<Self>, response: Response<Incoming>, lane: Option<Lane>) -> Answer {
+        let (head, incoming) = response.into_parts();
+        let keep = told_to_keep(&head.headers).unwrap_or(self.limits.http_idle).min(self.limits.http_idle);
+        Answer { status: head.status, headers: head.headers, body: Body { incoming, lane, keep, pool: self.clone() } }
+    }
+
+    /// Writes the target as the connection wants it.
+    fn address(&self, request: &mut Request<Full<Bytes>>, http2: bool) {
+        let authority = self.route.origin.authority();
+        let relay = self.route.relay();
+        if http2 || relay.is_some() {
+            let scheme = if self.route.origin.tls { "https" } else { "http" };
+            let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
+            if let Ok(uri) = format!("{scheme}://{authority}{path}").parse::<Uri>() {
+                *request.uri_mut() = uri;
+            }
+        }
+        if let Some(Some(login)) = relay {
+            request.headers_mut().insert(PROXY_AUTHORIZATION, login.clone());
+        }
+        if !http2 && !request.headers().contains_key(HOST) {
+            if let Ok(host) = HeaderValue::from_str(&authority) {
+                request.headers_mut().insert(HOST, host);
+            }
+        }
+    }
+
+    fn give_back(self: &Arc<Self>, lane: Lane, keep: Duration) {
+        let mut state = self.state();
+        if state.closed || lane.driver.is_none() || state.idle.len() >= self.limits.http_idle_connections {
+            return;
+        }
+        state.idle.push(Idle { lane, until: Instant::now() + keep });
+        if !std::mem::replace(&mut state.reaped, true) {
+            tokio::spawn(reap(Reaper(Arc::downgrade(self))));
+        }
+    }
+
+    pub(super) fn broken(&self, doing: &str, error: &hyper::Error) -> Error {
+        let mut cause: &dyn std::error::Error = error;
+        while let Some(deeper) = cause.source() {
+            cause = deeper;
+        }
+        let why = cause.downcast_ref().map_or_else(|| cause.to_string(), super::connect::reason);
+        Error::new(ErrorKind::Unreachable, format!("The connection broke while {doing} {}: {why}", self.route.origin))
+            .with_context("stage", "connection")
+    }
+}
+
+/// Runs `work` within `limit`; zero is no limit.
+pub(super) async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Result<T, tokio::time::error::Elapsed> {
+    if limit.is_zero() { Ok(work.await) } else { tokio::time::timeout(limit, work).await }
+}
+
+/// How long the server says it keeps an idle connection, less a second for the way of the next request.
+fn told_to_keep(headers: &HeaderMap) -> Option<Duration> {
+    let told = headers.get("keep-alive")?.to_str().ok()?;
+    let seconds = told.split(',').find_map(|part| part.trim().strip_prefix("timeout=")?.parse::<u64>().ok())?;
+    Some(Duration::from_secs(seconds).saturating_sub(Duration::from_secs(1)))
+}
+
+/// Closes what was idle for too long, and goes when nothing is left.
+struct Reaper(Weak<Pool>);
+
+impl Drop for Reaper {
+    fn drop(&mut self) {
+        if let Some(pool) = self.0.upgrade() {
+            pool.state().reaped = false;
+        }
+    }
+}
+
+async fn reap(reaper: Reaper) {
+    loop {
+        let next = {
+            let Some(pool) = reaper.0.upgrade() else { return };
+            let now = Instant::now();
+            let mut state = pool.state();
+            let gone: Vec<_> = state.idle.extract_if(.., |idle| idle.until <= now).collect();
+            let next = state.idle.iter().map(|idle| idle.until).min();
+            if next.is_none() {
+                state.reaped = false;
+            }
+            drop(state);
+            drop(gone);
+            match next {
+                Some(next) => next,
+                None => return,
+            }
+        };
+        tokio::time::sleep_until(next.into()).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_s_word_on_idle_connections_is_kept() {
+        for (header, keep) in [("timeout=5", Some(4)), ("max=10, timeout=60", Some(59)), ("timeout=0", Some(0)), ("x", None)] {
+            let headers = HeaderMap::from_iter([("keep-alive".parse().unwrap(), HeaderValue::from_static(header))]);
+            assert_eq!(told_to_keep(&headers), keep.map(Duration::from_secs), "{header}");
+        }
+    }
+}
