@@ -10,6 +10,7 @@ mod cases_rpc;
 mod cassette;
 mod contract;
 mod examples;
+mod http;
 mod layering;
 mod readme;
 mod rig;

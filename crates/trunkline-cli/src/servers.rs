@@ -325,13 +325,35 @@ mod tests {
         }
     }
 
+    fn typed_by(words: &[&str]) -> Outcome<Option<Config>> {
+        use clap::Parser as _;
+        let cli = crate::args::Cli::parse_from(["trunkline", "list"].iter().chain(words));
+        let crate::args::Command::List(list) = cli.command else { panic!("list") };
+        typed(&cli.global, &list.command)
+    }
+
     #[test]
     fn a_typed_server_is_taken_literally() {
-        let config = typed(&["a=x '${HOME}' ~".to_owned()], &["y".to_owned()]).unwrap().unwrap();
+        let config = typed_by(&["--stdio", "a=x '${HOME}' ~", "--", "y"]).unwrap().unwrap();
         let spec = config.entry("a").unwrap().resolve(&Environment::from_pairs([("HOME", "/h")])).unwrap();
         assert_eq!(spec.target(), "x '${HOME}' '~'".replace("'~'", "~"));
         assert!(config.entry("y").is_some());
-        assert!(typed(&["x".to_owned()], &["x".to_owned()]).is_err());
-        assert!(typed(&["a= ".to_owned()], &[]).is_err());
+        assert!(typed_by(&["--stdio", "x", "--", "x"]).is_err());
+        assert!(typed_by(&["--stdio", "a= "]).is_err());
+    }
+
+    #[test]
+    fn a_typed_url_has_a_name_and_the_headers_of_the_command_line() {
+        let words = ["--url", "api=https://h/mcp?a=b", "--url", "http://127.0.0.1:9/x", "--header", "X-A: ${HOME}"];
+        let config = typed_by(&[&words[..], &["--bearer-env", "TOKEN"]].concat()).unwrap().unwrap();
+        let environment = Environment::from_pairs([("TOKEN", "t0ken")]);
+        let spec = config.entry("api").unwrap().resolve(&environment).unwrap();
+        let trunkline::TransportSpec::Http(http) = &spec.transport else { panic!("{spec:?}") };
+        let headers: Vec<_> = http.headers.iter().map(|(name, value)| (name.as_str(), value.expose())).collect();
+        assert_eq!(headers, [("X-A", "${HOME}"), ("Authorization", "Bearer t0ken")]);
+        assert!(http.guessed && http.url == "https://h/mcp?a=b");
+        assert!(config.entry("127.0.0.1").is_some());
+        assert!(typed_by(&["--header", "X-A: b"]).is_err());
+        assert!(typed_by(&["--url", "http://h", "--header", "X-A"]).is_err());
     }
 }

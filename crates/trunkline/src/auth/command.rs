@@ -37,7 +37,8 @@ impl TokenCommand {
     }
 
     async fn run(&self) -> Result<Secret> {
-        let shown = std::iter::once(self.command.clone()).chain(mask_arguments(&self.args)).collect::<Vec<_>>().join(" ");
+        let shown =
+            std::iter::once(self.command.clone()).chain(mask_arguments(&self.args)).collect::<Vec<_>>().join(" ");
         let failed = |why: String| {
             Error::new(ErrorKind::Auth, format!("The command for the token failed: {why}"))
                 .with_context("command", shown.clone())
@@ -52,7 +53,11 @@ impl TokenCommand {
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);
             let error = failed(output.status.to_string());
-            return Err(if said.trim().is_empty() { error } else { error.with_context("stderr", said.trim().to_owned()) });
+            return Err(if said.trim().is_empty() {
+                error
+            } else {
+                error.with_context("stderr", said.trim().to_owned())
+            });
         }
         let token = String::from_utf8_lossy(&output.stdout).trim().to_owned();
         match token.is_empty() || token.contains(char::is_whitespace) {

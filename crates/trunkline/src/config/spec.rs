@@ -128,7 +128,8 @@ impl ProxySettings {
         let set = |name: &str| environment.get(name).filter(|value| !value.is_empty());
         let either = |name: &str| set(&name.to_ascii_lowercase()).or_else(|| set(name));
         // a web server hands its clients' headers to a CGI program as HTTP_*, Proxy among them
-        let http = set("http_proxy").or_else(|| set("HTTP_PROXY").filter(|_| environment.get("REQUEST_METHOD").is_none()));
+        let http =
+            set("http_proxy").or_else(|| set("HTTP_PROXY").filter(|_| environment.get("REQUEST_METHOD").is_none()));
         let all = either("ALL_PROXY");
         Self {
             http: http.or(all).map(Secret::new),

@@ -396,7 +396,7 @@ fn an_entry_is_shown_as_written_with_its_secrets_masked() {
         "{\"url\": \"https://u:p@h/?k=v\", \"headers\": {\"Authorization\": \"Bearer ${T}\", \"X\": \"abc\", \"Accept\": \"*/*\"}}",
     );
     let expected = serde_json::json!({
-        "type": "http", "url": "https://***@h/?k=***",
+        "url": "https://***@h/?k=***",
         "headers": {"Authorization": "Bearer ${T}", "X": "***", "Accept": "*/*"}
     });
     assert_eq!(url.masked(), expected);

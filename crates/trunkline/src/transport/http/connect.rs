@@ -85,7 +85,9 @@ impl Route {
         let failed = |stage: &'static str, why: String| {
             let via = self.proxy.as_ref().map_or(String::new(), |proxy| format!(" (the proxy {})", proxy.shown));
             let hint = match (stage, &self.proxy) {
-                (_, Some(_)) => "The proxy comes from the environment (HTTP_PROXY, HTTPS_PROXY); NO_PROXY lists hosts without",
+                (_, Some(_)) => {
+                    "The proxy comes from the environment (HTTP_PROXY, HTTPS_PROXY); NO_PROXY lists hosts without"
+                }
                 ("name", _) => "Check the host name in the URL, and that this machine is online",
                 _ => "Is the server running, and is the port in the URL right?",
             };
@@ -203,9 +205,11 @@ fn proxy_for(endpoint: &Endpoint) -> Result<Option<Proxy>> {
     let Some(found) = matcher.intercept(&uri) else { return Ok(None) };
     let shown = mask_url(&found.uri().to_string());
     let url = Url::parse(&found.uri().to_string()).ok().filter(|url| url.scheme() == "http");
-    let Some((host, port)) = url.as_ref().and_then(|url| Some((url.host()?.to_owned(), url.port().unwrap_or(80)))) else {
-        return Err(Error::config(format!("The proxy {shown} can't be used: only http:// proxies can"))
-            .with_hint("It comes from the environment (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY); NO_PROXY lists hosts without"));
+    let Some((host, port)) = url.as_ref().and_then(|url| Some((url.host()?.to_owned(), url.port().unwrap_or(80))))
+    else {
+        return Err(Error::config(format!("The proxy {shown} can't be used: only http:// proxies can")).with_hint(
+            "It comes from the environment (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY); NO_PROXY lists hosts without",
+        ));
     };
     Ok(Some(Proxy { host: unbracketed(&host), port, shown, login: found.basic_auth().cloned() }))
 }
@@ -240,7 +244,9 @@ async fn tunnel(tcp: &mut TcpStream, proxy: &Proxy, origin: &Origin) -> Result<(
             passed("proxy", &proxy.shown);
             Ok(())
         }
-        Some("407") => Err(failed(status).with_hint("Put user and password into the proxy's URL: http://user:password@host")),
+        Some("407") => {
+            Err(failed(status).with_hint("Put user and password into the proxy's URL: http://user:password@host"))
+        }
         _ => Err(failed(status)),
     }
 }
@@ -276,7 +282,11 @@ impl AsyncWrite for Stream {
         }
     }
 
-    fn poll_write_vectored(self: Pin<&mut Self>, cx: &mut Context<'_>, bufs: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
             Self::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),

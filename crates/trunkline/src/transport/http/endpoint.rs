@@ -194,7 +194,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_used_is_told() {
-        for (url, why) in [("ws://h", "begin with"), ("http://", "empty host"), ("h/mcp", "relative"), ("http://h:99999", "port")] {
+        for (url, why) in
+            [("ws://h", "begin with"), ("http://", "empty host"), ("h/mcp", "relative"), ("http://h:99999", "port")]
+        {
             let error = Endpoint::new(url, &[]).err().unwrap();
             assert!(error.message().contains(why), "{error}");
         }

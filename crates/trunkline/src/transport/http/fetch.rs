@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::{Bytes, BytesMut};
 use http_body_util::Full;
-use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION, USER_AGENT, WWW_AUTHENTICATE};
+use hyper::header::{
+    ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION, USER_AGENT, WWW_AUTHENTICATE,
+};
 use hyper::{Method, Request, StatusCode};
 use url::Url;
 
@@ -73,16 +75,16 @@ impl Fetcher {
         let unsent = |error: Error| Failure { error, left: false };
         let mut token = self.token_at_hand(None).await.map_err(unsent)?;
         let mut refreshed = false;
-        let mut url = ask.url.cloned().or_else(|| lock(&self.moved).clone()).unwrap_or_else(|| self.endpoint.url.clone());
+        let mut url =
+            ask.url.cloned().or_else(|| lock(&self.moved).clone()).unwrap_or_else(|| self.endpoint.url.clone());
         let mut hops = 0;
         loop {
             let answer = self.pool.send(self.request(&ask, &url, token.as_ref())).await?;
             passed("status", &answer.status);
-            if answer.status == StatusCode::UNAUTHORIZED && !refreshed {
-                if let Some(fresh) = self.fresh_token(token.as_ref(), &answer).await.map_err(unsent)? {
-                    (token, refreshed) = (Some(fresh), true);
-                    continue;
-                }
+            let refused = answer.status == StatusCode::UNAUTHORIZED && !refreshed;
+            if refused && let Some(fresh) = self.fresh_token(token.as_ref(), &answer).await.map_err(unsent)? {
+                (token, refreshed) = (Some(fresh), true);
+                continue;
             }
             if !answer.status.is_redirection() || answer.status == StatusCode::NOT_MODIFIED {
                 return Ok(answer);
@@ -127,7 +129,8 @@ impl Fetcher {
         let to = from.join(location).ok().filter(|_| !location.is_empty());
         let shown = to.as_ref().map_or_else(|| location.to_owned(), |url| mask_url(url.as_str()));
         let refused = |why: String, hint: String| {
-            let error = Error::new(ErrorKind::Unreachable, why).with_hint(hint).with_context("status", status.to_string());
+            let error =
+                Error::new(ErrorKind::Unreachable, why).with_hint(hint).with_context("status", status.to_string());
             Err(error.with_context("stage", "redirect").with_context("location", shown.clone()))
         };
         let here = self.origin();
@@ -147,7 +150,10 @@ impl Fetcher {
         match to.filter(|_| keeps_method) {
             Some(to) => Ok(to),
             None => {
-                let why = format!("{} redirects ({status}) to {shown}, which would turn the request into a GET", self.shown());
+                let why = format!(
+                    "{} redirects ({status}) to {shown}, which would turn the request into a GET",
+                    self.shown()
+                );
                 refused(why, format!("Use {shown} as the URL of the server"))
             }
         }
@@ -216,17 +222,26 @@ impl Fetcher {
             401 if has_token => (ErrorKind::Auth, text("The server refused the token: it may be wrong or expired")),
             401 => (
                 ErrorKind::Auth,
-                text("The server wants a token: give one with --bearer-env NAME, or as a header in the config: \
-                      \"headers\": {\"Authorization\": \"Bearer ${NAME}\"}"),
+                text(
+                    "The server wants a token: give one with --bearer-env NAME, or as a header in the config: \
+                      \"headers\": {\"Authorization\": \"Bearer ${NAME}\"}",
+                ),
             ),
             403 => match scope(asked) {
                 Some(scope) => (ErrorKind::Auth, format!("The token lacks the scope {scope:?}: get one that has it")),
                 None => (ErrorKind::Auth, text("The server knows who asks and refuses, or doesn't allow this origin")),
             },
-            404 => (ErrorKind::Unreachable, text("There is no MCP endpoint at this path; many servers have theirs at /mcp")),
-            405 | 406 | 415 => (ErrorKind::Unreachable, text("Is this the URL of an MCP endpoint, and of this kind (http, sse)?")),
+            404 => (
+                ErrorKind::Unreachable,
+                text("There is no MCP endpoint at this path; many servers have theirs at /mcp"),
+            ),
+            405 | 406 | 415 => {
+                (ErrorKind::Unreachable, text("Is this the URL of an MCP endpoint, and of this kind (http, sse)?"))
+            }
             429 => (ErrorKind::Unreachable, text("Too many requests: try again later")),
-            502..=504 => (ErrorKind::Unreachable, text("A proxy in front of the server can't reach it, or didn't wait for it")),
+            502..=504 => {
+                (ErrorKind::Unreachable, text("A proxy in front of the server can't reach it, or didn't wait for it"))
+            }
             500..=599 => (ErrorKind::Protocol, text("The server failed; its own log may say why")),
             _ => (ErrorKind::Protocol, text("Is this the URL of an MCP endpoint?")),
         }

@@ -105,7 +105,8 @@ async fn read(core: Arc<Core>) {
 impl Core {
     async fn read(&self) -> Error {
         self.progress.reach(1);
-        let ask = Ask { method: Method::GET, url: None, accept: ACCEPT_EVENTS, body: Bytes::new(), headers: Vec::new() };
+        let ask =
+            Ask { method: Method::GET, url: None, accept: ACCEPT_EVENTS, body: Bytes::new(), headers: Vec::new() };
         let mut answer = match self.fetcher.fetch(ask).await {
             Ok(answer) => answer,
             Err(Failure { error, .. }) => return error,
@@ -154,7 +155,8 @@ impl Core {
         let outcome = match target.as_ref().and_then(Origin::of) {
             Some(origin) if origin == *here => target.ok_or_else(crate::transport::gone),
             Some(origin) => {
-                let message = format!("The server at {here} wants its messages sent to another origin, {origin}; none was");
+                let message =
+                    format!("The server at {here} wants its messages sent to another origin, {origin}; none was");
                 let hint = format!("If that is the server, use a URL there; it named {}", mask_url(told));
                 Err(Error::new(ErrorKind::Unreachable, message).with_hint(hint).with_context("stage", "endpoint"))
             }
@@ -179,7 +181,8 @@ impl Core {
         let mut told = self.target.subscribe();
         let target = told.wait_for(Option::is_some).await.ok().and_then(|target| target.clone());
         let target = target.unwrap_or_else(|| Err(crate::transport::gone()))?;
-        let ask = Ask { method: Method::POST, url: Some(&target), accept: ACCEPT_BOTH, body: line, headers: Vec::new() };
+        let ask =
+            Ask { method: Method::POST, url: Some(&target), accept: ACCEPT_BOTH, body: line, headers: Vec::new() };
         match self.fetcher.fetch(ask).await {
             Err(Failure { error, left }) => Err(error.with_may_have_run(left)),
             Ok(mut answer) if answer.status.is_success() => {

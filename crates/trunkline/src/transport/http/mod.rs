@@ -29,7 +29,12 @@ const ACCEPT_EVENTS: &str = "text/event-stream";
 struct Progress(AtomicUsize);
 
 impl Progress {
-    const STAGES: [&str; 4] = ["nothing was sent yet", "it waited for an HTTP answer", "it waited for the rest of the answer", "it had answered"];
+    const STAGES: [&str; 4] = [
+        "nothing was sent yet",
+        "it waited for an HTTP answer",
+        "it waited for the rest of the answer",
+        "it had answered",
+    ];
 
     fn reach(&self, stage: usize) {
         self.0.store(stage, Ordering::Relaxed);

@@ -202,7 +202,9 @@ impl Pool {
                 limit.as_secs_f64()
             );
             let error = Error::new(ErrorKind::Deadline, message).with_context("stage", "connect");
-            return Err(error.with_hint("Is the host reachable from here? A proxy or a firewall may swallow the connection"));
+            return Err(
+                error.with_hint("Is the host reachable from here? A proxy or a firewall may swallow the connection")
+            );
         };
         opened
     }
@@ -212,7 +214,8 @@ impl Pool {
         let failed = |error: hyper::Error| self.broken("connecting to", &error);
         if http2 {
             let mut builder = http2::Builder::new(TokioExecutor::new());
-            let (sender, driver) = builder.adaptive_window(true).handshake(TokioIo::new(stream)).await.map_err(failed)?;
+            let (sender, driver) =
+                builder.adaptive_window(true).handshake(TokioIo::new(stream)).await.map_err(failed)?;
             tokio::spawn(async move {
                 let _ = driver.await; // whoever waits for an answer hears of it
             });
@@ -275,10 +278,9 @@ impl Pool {
         if let Some(Some(login)) = relay {
             request.headers_mut().insert(PROXY_AUTHORIZATION, login.clone());
         }
-        if !http2 && !request.headers().contains_key(HOST) {
-            if let Ok(host) = HeaderValue::from_str(&authority) {
-                request.headers_mut().insert(HOST, host);
-            }
+        let host = HeaderValue::from_str(&authority).ok().filter(|_| !http2);
+        if let Some(host) = host.filter(|_| !request.headers().contains_key(HOST)) {
+            request.headers_mut().insert(HOST, host);
         }
     }
 
@@ -305,7 +307,10 @@ impl Pool {
 }
 
 /// Runs `work` within `limit`; zero is no limit.
-pub(super) async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Result<T, tokio::time::error::Elapsed> {
+pub(super) async fn within<T>(
+    limit: Duration,
+    work: impl Future<Output = T>,
+) -> Result<T, tokio::time::error::Elapsed> {
     if limit.is_zero() { Ok(work.await) } else { tokio::time::timeout(limit, work).await }
 }
 
@@ -355,7 +360,9 @@ mod tests {
 
     #[test]
     fn a_server_s_word_on_idle_connections_is_kept() {
-        for (header, keep) in [("timeout=5", Some(4)), ("max=10, timeout=60", Some(59)), ("timeout=0", Some(0)), ("x", None)] {
+        for (header, keep) in
+            [("timeout=5", Some(4)), ("max=10, timeout=60", Some(59)), ("timeout=0", Some(0)), ("x", None)]
+        {
             let headers = HeaderMap::from_iter([("keep-alive".parse().unwrap(), HeaderValue::from_static(header))]);
             assert_eq!(told_to_keep(&headers), keep.map(Duration::from_secs), "{header}");
         }

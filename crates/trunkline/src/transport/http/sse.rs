@@ -187,11 +187,18 @@ mod tests {
 
     #[test]
     fn ids_names_and_pauses_are_told() {
-        let events = read(&[b"id: 7\nretry: 300\ndata:\n\nid: 8\n\nid: a\0b\ndata: x\n\nevent: ping\ndata: 1\n\nretry: soon\n\n"]);
-        let told: Vec<_> = events.iter().map(|e| (e.id.as_deref(), e.name.as_str(), e.retry, e.data.is_some())).collect();
+        let events = read(&[
+            b"id: 7\nretry: 300\ndata:\n\nid: 8\n\nid: a\0b\ndata: x\n\nevent: ping\ndata: 1\n\nretry: soon\n\n",
+        ]);
+        let told: Vec<_> =
+            events.iter().map(|e| (e.id.as_deref(), e.name.as_str(), e.retry, e.data.is_some())).collect();
         let pause = Some(Duration::from_millis(300));
-        let wanted =
-            [(Some("7"), "", pause, true), (Some("8"), "", None, false), (None, "", None, true), (None, "ping", None, true)];
+        let wanted = [
+            (Some("7"), "", pause, true),
+            (Some("8"), "", None, false),
+            (None, "", None, true),
+            (None, "ping", None, true),
+        ];
         assert_eq!(told, wanted);
         assert!(events[0].is_message() && !events[3].is_message());
     }

@@ -149,7 +149,9 @@ impl Core {
     pub(super) async fn get(&self, last: Option<&str>) -> Result<Answer, Failure> {
         let mut headers = self.terms();
         headers.extend(last.and_then(|last| Some((LAST_EVENT_ID, HeaderValue::from_str(last).ok()?))));
-        self.fetcher.fetch(Ask { method: Method::GET, url: None, accept: ACCEPT_EVENTS, body: Bytes::new(), headers }).await
+        self.fetcher
+            .fetch(Ask { method: Method::GET, url: None, accept: ACCEPT_EVENTS, body: Bytes::new(), headers })
+            .await
     }
 
     /// Sends a notification or a reply; any success will do, whatever it holds (public fault P-55 of MCP clients).
@@ -165,7 +167,8 @@ impl Core {
         match self.fetcher.refusal(answer).await {
             Refusal::Status(error) => Err(error),
             Refusal::Rpc(text) => {
-                let message = format!("{} refused a notification: {}", self.fetcher.shown(), self.fetcher.snippet(&text));
+                let message =
+                    format!("{} refused a notification: {}", self.fetcher.shown(), self.fetcher.snippet(&text));
                 Err(Error::new(ErrorKind::Protocol, message))
             }
         }
@@ -228,7 +231,8 @@ impl Core {
     }
 
     fn not_mcp(&self, kind: &str, text: &[u8]) -> Error {
-        let message = format!("{} answered with {kind} instead of JSON: {}", self.fetcher.shown(), self.fetcher.snippet(text));
+        let message =
+            format!("{} answered with {kind} instead of JSON: {}", self.fetcher.shown(), self.fetcher.snippet(text));
         Error::new(ErrorKind::Protocol, message)
             .with_hint("Is this the URL of an MCP endpoint? A login page, for instance, is none")
             .with_context("stage", "content type")
@@ -261,7 +265,8 @@ impl Core {
     }
 
     async fn resumed(&self, last: &str, why: &str) -> Result<Body> {
-        let answer = self.get(Some(last)).await.map_err(|failure| no_answer(&format!("{why}; {}", failure.error.message())))?;
+        let answer =
+            self.get(Some(last)).await.map_err(|failure| no_answer(&format!("{why}; {}", failure.error.message())))?;
         if self.is_lost(answer.status) {
             return Err(self.lose().with_may_have_run(true));
         }

@@ -1,0 +1,3 @@
+//! The client over HTTP, against a scripted server that plays what goes wrong.
+
+mod sessions;
