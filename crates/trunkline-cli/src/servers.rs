@@ -350,7 +350,7 @@ mod tests {
         let spec = config.entry("api").unwrap().resolve(&environment).unwrap();
         let trunkline::TransportSpec::Http(http) = &spec.transport else { panic!("{spec:?}") };
         let headers: Vec<_> = http.headers.iter().map(|(name, value)| (name.as_str(), value.expose())).collect();
-        assert_eq!(headers, [("X-A", "${HOME}"), ("Authorization", "Bearer t0ken")]);
+        assert_eq!(headers, [("Authorization", "Bearer t0ken"), ("X-A", "${HOME}")]);
         assert!(http.guessed && http.url == "https://h/mcp?a=b");
         assert!(config.entry("127.0.0.1").is_some());
         assert!(typed_by(&["--header", "X-A: b"]).is_err());

@@ -29,7 +29,7 @@ fn entries_losers_and_problems_are_shown_and_secrets_are_not() {
     ran.is(
         2,
         "a  DIR/first.json:2\n  command      x --token=*** 'y z'\n  env          KEY=***  R=${REF}\n\n\
-         b  DIR/home/.config/trunkline/mcp.json:3\n  type         http\n  url          https://***@example.com/mcp?key=***\n\n\
+         b  DIR/home/.config/trunkline/mcp.json:3\n  url          https://***@example.com/mcp?key=***\n\n\
          c switched off  DIR/home/.config/trunkline/mcp.json:4\n  command      x\n  timeout      5 s\n\n\
          unused a in DIR/home/.config/trunkline/mcp.json:2: DIR/first.json:2 counts\n\
          warning DIR/home/.config/trunkline/mcp.json:3: server \"b\": \"tmeout\" is no known key; did you mean \"timeout\"?\n\
