@@ -121,6 +121,11 @@ pub use tool::support as __private;
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
+/// The snippets of docs/http.md, as tests.
+#[cfg(all(doctest, feature = "macros"))]
+#[doc = include_str!("../../../docs/http.md")]
+struct Http;
+
 /// The snippets of docs/agents.md, as tests.
 #[cfg(all(doctest, feature = "macros"))]
 #[doc = include_str!("../../../docs/agents.md")]

@@ -59,14 +59,24 @@ impl Client {
         ClientBuilder::new().stdio(command, args)
     }
 
-    /// A server at a Streamable HTTP endpoint. Building one is a [`Config`](crate::ErrorKind::Config) error in
-    /// this version, which has no HTTP transport yet.
+    /// A server at a URL: Streamable HTTP, or, where it doesn't speak that, the HTTP+SSE of revision 2024-11-05 (MCP
+    /// specification, Transports, Backwards Compatibility). Needs the feature `http`.
+    ///
+    /// ```no_run
+    /// use serde_json::json;
+    /// use trunkline::Client;
+    ///
+    /// # async fn f() -> trunkline::Result<()> {
+    /// let api = Client::http("https://example.com/mcp").bearer_env("API_TOKEN").build()?;
+    /// let found = api.call_tool("search", json!({"query": "tides"})).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn http(url: impl Into<String>) -> ClientBuilder {
         ClientBuilder::new().http(url)
     }
 
-    /// A server at an HTTP+SSE endpoint (revision 2024-11-05). Building one is a
-    /// [`Config`](crate::ErrorKind::Config) error in this version, which has no HTTP transport yet.
+    /// A server at an HTTP+SSE endpoint (revision 2024-11-05), and nothing else. Needs the feature `sse`.
     pub fn sse(url: impl Into<String>) -> ClientBuilder {
         ClientBuilder::new().sse(url)
     }
