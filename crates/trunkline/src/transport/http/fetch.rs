@@ -8,7 +8,7 @@ use http_body_util::Full;
 use hyper::header::{
     ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION, USER_AGENT, WWW_AUTHENTICATE,
 };
-use hyper::{Method, Request, StatusCode};
+use hyper::{Method, Request, StatusCode, Uri};
 use url::Url;
 
 use super::connect::{Route, passed};
@@ -34,6 +34,8 @@ const SHOWN: usize = 300;
 /// Sends requests to one endpoint.
 pub(super) struct Fetcher {
     endpoint: Arc<Endpoint>,
+    /// The endpoint, as a request names it.
+    target: Uri,
     pool: Arc<Pool>,
     /// Where a permanent redirect led.
     moved: Mutex<Option<Url>>,
@@ -52,10 +54,13 @@ pub(super) struct Ask<'a> {
 }
 
 impl Fetcher {
-    pub(super) fn new(endpoint: Endpoint, limits: &Arc<Limits>) -> Result<Self> {
+    pub(super) fn new(mut endpoint: Endpoint, limits: &Arc<Limits>) -> Result<Self> {
+        let own = HeaderValue::from_static(concat!("trunkline/", env!("CARGO_PKG_VERSION")));
+        endpoint.headers.entry(USER_AGENT).or_insert(own);
+        let target = target_of(&endpoint.url);
         let endpoint = Arc::new(endpoint);
         let pool = Pool::new(Route::new(&endpoint)?, limits.clone());
-        Ok(Self { endpoint, pool, moved: Mutex::default(), token: Mutex::default() })
+        Ok(Self { endpoint, target, pool, moved: Mutex::default(), token: Mutex::default() })
     }
 
     pub(super) fn endpoint(&self) -> &Endpoint {
@@ -75,11 +80,11 @@ impl Fetcher {
         let unsent = |error: Error| Failure { error, left: false };
         let mut token = self.token_at_hand(None).await.map_err(unsent)?;
         let mut refreshed = false;
-        let mut url =
-            ask.url.cloned().or_else(|| lock(&self.moved).clone()).unwrap_or_else(|| self.endpoint.url.clone());
+        let mut url = ask.url.cloned().or_else(|| lock(&self.moved).clone());
         let mut hops = 0;
         loop {
-            let answer = self.pool.send(self.request(&ask, &url, token.as_ref())).await?;
+            let target = url.as_ref().map_or_else(|| self.target.clone(), target_of);
+            let answer = self.pool.send(self.request(&ask, target, token.as_ref())).await?;
             passed("status", &answer.status);
             let refused = answer.status == StatusCode::UNAUTHORIZED && !refreshed;
             if refused && let Some(fresh) = self.fresh_token(token.as_ref(), &answer).await.map_err(unsent)? {
@@ -90,24 +95,20 @@ impl Fetcher {
                 return Ok(answer);
             }
             hops += 1;
-            url = self.redirected(&ask, &answer, &url, hops).map_err(unsent)?;
+            let from = url.as_ref().unwrap_or(&self.endpoint.url);
+            url = Some(self.redirected(&ask, &answer, from, hops).map_err(unsent)?);
             if answer.status == StatusCode::PERMANENT_REDIRECT && ask.url.is_none() {
-                *lock(&self.moved) = Some(url.clone());
+                lock(&self.moved).clone_from(&url);
             }
         }
     }
 
-    fn request(&self, ask: &Ask<'_>, url: &Url, token: Option<&Secret>) -> Request<Full<Bytes>> {
+    fn request(&self, ask: &Ask<'_>, target: Uri, token: Option<&Secret>) -> Request<Full<Bytes>> {
         let mut request = Request::new(Full::new(ask.body.clone()));
         *request.method_mut() = ask.method.clone();
-        let target = match url.query() {
-            Some(query) => format!("{}?{query}", url.path()),
-            None => url.path().to_owned(),
-        };
-        *request.uri_mut() = target.parse().unwrap_or_default(); // a URL's path and query make a URI
+        *request.uri_mut() = target;
         let headers = request.headers_mut();
-        *headers = self.endpoint.headers.clone();
-        headers.entry(USER_AGENT).or_insert(HeaderValue::from_static(concat!("trunkline/", env!("CARGO_PKG_VERSION"))));
+        headers.clone_from(&self.endpoint.headers);
         headers.insert(ACCEPT, HeaderValue::from_static(ask.accept));
         if ask.method == Method::POST {
             headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -276,6 +277,15 @@ fn holds_error(text: &Bytes) -> bool {
         );
     });
     found
+}
+
+/// Path and query, as a request names them.
+fn target_of(url: &Url) -> Uri {
+    let target = match url.query() {
+        Some(query) => format!("{}?{query}", url.path()),
+        None => url.path().to_owned(),
+    };
+    target.parse().unwrap_or_default() // a URL's path and query make a URI
 }
 
 /// The scope that a challenge asks for.

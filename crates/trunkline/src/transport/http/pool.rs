@@ -22,6 +22,8 @@ use crate::limits::Limits;
 /// The connections to one origin.
 pub(super) struct Pool {
     route: Route,
+    /// The origin's host and port, as a header.
+    host: Option<HeaderValue>,
     limits: Arc<Limits>,
     state: Mutex<State>,
 }
@@ -36,11 +38,11 @@ struct State {
 }
 
 struct Idle {
-    lane: Lane,
+    lane: Box<Lane>,
     until: Instant,
 }
 
-/// An HTTP/1.1 connection and what drives it, while it lives.
+/// An HTTP/1.1 connection and what drives it, while it lives. Large, so it is kept in a box.
 struct Lane {
     sender: http1::SendRequest<Full<Bytes>>,
     driver: Option<http1::Connection<TokioIo<Stream>, Full<Bytes>>>,
@@ -92,7 +94,7 @@ pub(super) struct Answer {
 /// A body as it comes. Dropped before its end, it closes its connection.
 pub(super) struct Body {
     incoming: Incoming,
-    lane: Option<Lane>,
+    lane: Option<Box<Lane>>,
     keep: Duration,
     pool: Arc<Pool>,
 }
@@ -132,7 +134,8 @@ pub(super) struct Failure {
 
 impl Pool {
     pub(super) fn new(route: Route, limits: Arc<Limits>) -> Arc<Self> {
-        Arc::new(Self { route, limits, state: Mutex::default() })
+        let host = HeaderValue::from_str(&route.origin.authority()).ok();
+        Arc::new(Self { route, host, limits, state: Mutex::default() })
     }
 
     pub(super) fn route(&self) -> &Route {
@@ -182,7 +185,7 @@ impl Pool {
         state.shared.clone()
     }
 
-    async fn take_idle(&self) -> Option<Lane> {
+    async fn take_idle(&self) -> Option<Box<Lane>> {
         loop {
             let idle = self.state().idle.pop()?;
             let mut lane = idle.lane;
@@ -193,7 +196,7 @@ impl Pool {
     }
 
     /// A new connection, within the time there is for it; nothing where it is one to share.
-    async fn connect(&self) -> Result<Option<Lane>> {
+    async fn connect(&self) -> Result<Option<Box<Lane>>> {
         let limit = self.limits.connect_timeout;
         let Ok(opened) = within(limit, self.open()).await else {
             let message = format!(
@@ -209,7 +212,7 @@ impl Pool {
         opened
     }
 
-    async fn open(&self) -> Result<Option<Lane>> {
+    async fn open(&self) -> Result<Option<Box<Lane>>> {
         let (stream, http2) = self.route.open().await?;
         let failed = |error: hyper::Error| self.broken("connecting to", &error);
         if http2 {
@@ -223,16 +226,16 @@ impl Pool {
             return Ok(None);
         }
         let (sender, driver) = http1::handshake(TokioIo::new(stream)).await.map_err(failed)?;
-        Ok(Some(Lane { sender, driver: Some(driver) }))
+        Ok(Some(Box::new(Lane { sender, driver: Some(driver) })))
     }
 
     async fn send_alone(
         self: &Arc<Self>,
-        mut lane: Lane,
+        mut lane: Box<Lane>,
         mut request: Request<Full<Bytes>>,
     ) -> Result<Answer, (Failure, Option<Request<Full<Bytes>>>)> {
         self.address(&mut request, false);
-        let Lane { sender, driver } = &mut lane;
+        let Lane { sender, driver } = &mut *lane;
         match drive(driver, sender.try_send_request(request)).await {
             Ok(response) => Ok(self.answer(response, Some(lane))),
             Err(mut failed) => {
@@ -258,7 +261,7 @@ impl Pool {
         }
     }
 
-    fn answer(self: &Arc<Self>, response: Response<Incoming>, lane: Option<Lane>) -> Answer {
+    fn answer(self: &Arc<Self>, response: Response<Incoming>, lane: Option<Box<Lane>>) -> Answer {
         let (head, incoming) = response.into_parts();
         let keep = told_to_keep(&head.headers).unwrap_or(self.limits.http_idle).min(self.limits.http_idle);
         Answer { status: head.status, headers: head.headers, body: Body { incoming, lane, keep, pool: self.clone() } }
@@ -266,25 +269,23 @@ impl Pool {
 
     /// Writes the target as the connection wants it.
     fn address(&self, request: &mut Request<Full<Bytes>>, http2: bool) {
-        let authority = self.route.origin.authority();
         let relay = self.route.relay();
         if http2 || relay.is_some() {
             let scheme = if self.route.origin.tls { "https" } else { "http" };
             let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
-            if let Ok(uri) = format!("{scheme}://{authority}{path}").parse::<Uri>() {
+            if let Ok(uri) = format!("{scheme}://{}{path}", self.route.origin.authority()).parse::<Uri>() {
                 *request.uri_mut() = uri;
             }
         }
         if let Some(Some(login)) = relay {
             request.headers_mut().insert(PROXY_AUTHORIZATION, login.clone());
         }
-        let host = HeaderValue::from_str(&authority).ok().filter(|_| !http2);
-        if let Some(host) = host.filter(|_| !request.headers().contains_key(HOST)) {
-            request.headers_mut().insert(HOST, host);
+        if let Some(host) = self.host.as_ref().filter(|_| !http2) {
+            request.headers_mut().entry(HOST).or_insert_with(|| host.clone());
         }
     }
 
-    fn give_back(self: &Arc<Self>, lane: Lane, keep: Duration) {
+    fn give_back(self: &Arc<Self>, lane: Box<Lane>, keep: Duration) {
         let mut state = self.state();
         if state.closed || lane.driver.is_none() || state.idle.len() >= self.limits.http_idle_connections {
             return;

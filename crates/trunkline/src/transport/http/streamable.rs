@@ -202,8 +202,9 @@ impl Core {
             };
         }
         self.note_session(&answer);
-        passed("content type", &content_type(&answer).unwrap_or_else(|| "none".to_owned()));
-        match content_type(&answer).as_deref() {
+        let kind = content_type(&answer);
+        passed("content type", &kind.as_deref().unwrap_or("none"));
+        match kind.as_deref() {
             Some("text/event-stream") => self.take_events(id, answer.body).await,
             Some("application/json") | None => {
                 let text = whole(&mut answer.body, self.limits.max_message).await?;
