@@ -11,7 +11,10 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use trunkline::{CallContext, Client, ErrorKind, Limits, MultiServer, Outcome, ToolResult};
+use trunkline::format::{Definitions, Dialect};
+use trunkline::{
+    CallContext, Client, ErrorKind, Limits, MultiServer, Outcome, Tool, ToolDefinition, ToolProxy, ToolResult,
+};
 use trunkline_tests::*;
 
 #[derive(Deserialize)]
@@ -167,19 +170,24 @@ async fn use_all(server: &Server, client: &Client) {
     }
 }
 
-async fn list(server: &Server, client: &Client) {
-    let expected = |count: Option<usize>| count.unwrap_or(0);
-    // "everything" adds tools once it has heard `initialized`, and tells
-    let tools = loop {
+/// All its tools. "everything" adds some once it has heard `initialized`, and tells.
+async fn all_tools(server: &Server, client: &Client) -> Vec<ToolProxy> {
+    let expected = server.tools.unwrap_or(0);
+    loop {
         let tools = client.list_tools().await.unwrap();
-        if tools.len() >= expected(server.tools) {
-            break tools;
+        if tools.len() >= expected {
+            return tools;
         }
         let mut events = client.events();
-        if client.list_tools().await.unwrap().len() < expected(server.tools) {
+        if client.list_tools().await.unwrap().len() < expected {
             events.next().await.expect("a change of the list");
         }
-    };
+    }
+}
+
+async fn list(server: &Server, client: &Client) {
+    let expected = |count: Option<usize>| count.unwrap_or(0);
+    let tools = all_tools(server, client).await;
     assert_eq!(tools.len(), expected(server.tools));
     for tool in &tools {
         assert!(tool.input_schema().is_object() && !tool.description().is_empty(), "{tool:?}");
@@ -279,6 +287,40 @@ async fn all_at_once_with_three_dead_ones() {
         assert!(!shown.is_empty(), "{exposed}");
     }
     multi.disconnect().await;
+}
+
+/// Every model provider takes every server's tools, and the fixture of the format tests is what the servers list.
+/// (`TRUNKLINE_WRITE_FIXTURE=1` writes it anew.)
+#[tokio::test]
+#[ignore = "testbed"]
+async fn every_model_provider_takes_their_tools() {
+    let bench = Bench::new();
+    let mut listed = Vec::new();
+    for server in &bench.servers {
+        let client = server.client();
+        let tools: Vec<_> = all_tools(server, &client).await.iter().map(|tool| tool.definition().clone()).collect();
+        client.disconnect().await;
+        for dialect in Dialect::ALL {
+            let definitions = Definitions::new(dialect, &tools);
+            let violations = providers::violations(dialect, &definitions.tools().to_value());
+            assert!(violations.is_empty(), "{dialect} refuses the tools of {}:\n{}", server.id, violations.join("\n"));
+        }
+        let line = |tool: &ToolDefinition| {
+            let schema = tool.raw().get("inputSchema").map(|schema| schema.to_string()).unwrap_or_default();
+            format!("    {{\"name\": {}, \"inputSchema\": {schema}}}", json!(tool.name()))
+        };
+        let tools = tools.iter().map(line).collect::<Vec<_>>().join(",\n");
+        listed.push(format!("  {}: [\n{tools}\n  ]", json!(server.id)));
+    }
+    let text = format!("{{\n{}\n}}\n", listed.join(",\n"));
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("formats/testbed.json");
+    if std::env::var_os("TRUNKLINE_WRITE_FIXTURE").is_some() {
+        std::fs::write(&fixture, &text).unwrap();
+    }
+    assert!(
+        std::fs::read_to_string(&fixture).unwrap() == text,
+        "servers list other tools than tests/formats/testbed.json"
+    );
 }
 
 /// The program on a config of them all: a list with a line for each dead one, then a call, a read and a prompt each.

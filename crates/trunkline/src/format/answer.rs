@@ -2,11 +2,11 @@
 
 use super::call::ToolCall;
 use super::definitions::Definitions;
+use super::reply;
 use super::text;
 #[cfg(feature = "blocking")]
 use crate::error::Error;
 use crate::error::Result;
-use crate::protocol::raw::ObjectWriter;
 use crate::protocol::{RawJson, ToolResult};
 
 /// What came of one call.
@@ -47,16 +47,19 @@ impl Answer {
 ///
 /// ```
 /// use serde_json::json;
-/// use trunkline::{ToolDefinition, ToolResult};
 /// use trunkline::format::{Answer, Definitions, Dialect};
+/// use trunkline::{ContentBlock, ToolDefinition, ToolResult};
 ///
 /// // a loop that makes the calls itself
-/// let tool = ToolDefinition::new("now", "The time of day.", json!({"type": "object"}));
-/// let definitions = Definitions::new(Dialect::OpenAiChat, [&tool]);
-/// let message = json!({"tool_calls": [{"id": "c1", "function": {"name": "now", "arguments": "{}"}}]});
-/// let answers = definitions.calls(&message).into_iter().map(|call| Answer::new(call, Ok(ToolResult::text_result("noon"))));
-/// let answers = definitions.answers(answers);
-/// assert_eq!(answers.messages()[0].get("content").unwrap().as_text().unwrap(), "noon");
+/// let tool = ToolDefinition::new("chart", "Draws a chart.", json!({"type": "object"}));
+/// let definitions = Definitions::new(Dialect::Anthropic, [&tool]);
+/// let message = json!({"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "chart", "input": {}}]});
+///
+/// let drawn = ToolResult::from_blocks([ContentBlock::image(b"...", "image/png")]);
+/// let made = definitions.calls(&message).into_iter().map(|call| Answer::new(call, Ok(drawn.clone())));
+/// let answers = definitions.answers(made);
+/// let shown = answers.messages()[0].to_value();
+/// assert_eq!(shown["content"][0]["content"][0]["source"]["media_type"], "image/png");
 /// ```
 #[derive(Debug, Clone)]
 pub struct Answers {
@@ -76,7 +79,8 @@ impl Answers {
     }
 
     /// What to append to the conversation, right after the model's own message. Every call is answered, errors as
-    /// text that the model can act on.
+    /// text that the model can act on. Images, sound and files are there where the provider takes them, else they
+    /// are named in the text.
     pub fn messages(&self) -> &[RawJson] {
         &self.messages
     }
@@ -86,7 +90,7 @@ impl Definitions {
     /// The messages that tell the model what came of its calls, of all of them at once.
     pub fn answers(&self, answers: impl IntoIterator<Item = Answer>) -> Answers {
         let answers: Vec<_> = answers.into_iter().collect();
-        let messages = answers.iter().map(chat).collect();
+        let messages = reply::messages(self.dialect().family(), &answers);
         Answers { answers, messages }
     }
 
@@ -95,14 +99,4 @@ impl Definitions {
     pub(crate) fn refused(&self, message: RawJson, error: &Error) -> Answers {
         self.answers(self.calls(message).into_iter().map(|call| Answer::new(call, Err(error.clone()))))
     }
-}
-
-fn chat(answer: &Answer) -> RawJson {
-    let mut out = ObjectWriter::new();
-    out.text("role", "tool");
-    if let Some(id) = answer.call.id() {
-        out.text("tool_call_id", id);
-    }
-    out.text("content", &answer.text());
-    out.finish()
 }

@@ -1,5 +1,6 @@
 //! The calls in a model's message: found, read, and brought back to the tools they mean.
 
+use super::dialect::Family;
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::{Arguments, RawJson};
 
@@ -24,7 +25,7 @@ impl ToolCall {
         self.request.as_ref().map_or(&self.sent_as, |(tool, _)| tool)
     }
 
-    /// The arguments, fit to call the tool with.
+    /// The arguments, fit to call the tool with: as the tool names them, and without what the dialect added.
     ///
     /// # Errors
     /// [`NotFound`](ErrorKind::NotFound) when the model named a tool that it wasn't given, and
@@ -67,22 +68,47 @@ fn lowered(message: &str) -> String {
     chars.next().map(|first| first.to_lowercase().chain(chars).collect()).unwrap_or_default()
 }
 
-/// The calls of a message in the style of Chat Completions: the message, the whole response around it, a list of
-/// calls, or one call.
-pub(super) fn of_chat(message: &RawJson) -> Vec<Found> {
+/// The calls in a message, in the response around it, or in a list of either.
+pub(super) fn found(family: Family, message: &RawJson) -> Vec<Found> {
     if message.is_array() {
-        return message.items().flat_map(|item| of_chat(&item)).collect();
+        return message.items().flat_map(|item| found(family, &item)).collect();
     }
-    let inner = message.get("message").or_else(|| message.get("choices")?.items().next()?.get("message"));
-    if let Some(inner) = inner {
-        return of_chat(&inner);
-    }
-    match (message.field("tool_calls"), message.field("function")) {
-        (Some(calls), _) => calls.items().flat_map(|call| of_chat(&call)).collect(),
-        (None, Some(function)) => {
-            let Some(name) = function.text("name") else { return Vec::new() };
-            vec![Found { id: message.text("id"), name, arguments: function.get("arguments") }]
+    let inside = match family {
+        Family::Chat | Family::Mistral | Family::Ollama => message
+            .field("message")
+            .or_else(|| message.field("choices")?.items().next()?.field("message"))
+            .or_else(|| message.field("tool_calls")),
+        Family::Responses => message.field("output").filter(|_| message.text("type").is_none()),
+        Family::Anthropic => {
+            message.field("content").filter(|_| message.text("type").is_none_or(|kind| kind == "message"))
         }
-        (None, None) => Vec::new(),
+        Family::Gemini => message
+            .field("candidates")
+            .and_then(|candidates| candidates.items().next()?.field("content"))
+            .or_else(|| message.field("parts")),
+    };
+    match inside {
+        Some(inside) => found(family, &inside),
+        None => one(family, message).into_iter().collect(),
     }
+}
+
+fn one(family: Family, call: &RawJson) -> Option<Found> {
+    let (place, id, arguments) = match family {
+        Family::Chat | Family::Mistral | Family::Ollama => (call.field("function")?, call.text("id"), "arguments"),
+        Family::Responses => {
+            let call = call.clone();
+            (call.clone(), call.text("call_id").filter(|_| is(&call, "function_call")).map(Some)?, "arguments")
+        }
+        Family::Anthropic => (Some(call.clone()).filter(|call| is(call, "tool_use"))?, call.text("id"), "input"),
+        Family::Gemini => {
+            let inner = call.field("functionCall").or_else(|| call.field("function_call"))?;
+            (inner.clone(), inner.text("id"), "args")
+        }
+    };
+    Some(Found { id, name: place.text("name")?, arguments: place.field(arguments) })
+}
+
+fn is(call: &RawJson, kind: &str) -> bool {
+    call.text("type").as_deref() == Some(kind)
 }

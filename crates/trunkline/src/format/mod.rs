@@ -32,8 +32,11 @@ mod answer;
 mod call;
 mod definitions;
 mod dialect;
+mod reply;
 mod report;
+mod schema;
 pub(crate) mod text;
+mod write;
 
 pub use answer::{Answer, Answers};
 pub use call::ToolCall;

@@ -60,7 +60,7 @@ pub struct ToolReport {
     pub sent_as: String,
     /// Whether its arguments are held to the schema.
     pub strictness: Strictness,
-    /// What was changed, in the order of the schema. Empty: the model sees the schema as it is.
+    /// What was changed, in the order in which it was done. Empty: the model sees the schema as it is.
     pub changes: Vec<Change>,
 }
 

@@ -2,6 +2,10 @@
 
 use std::fmt::Write as _;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::answer::Answer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::{ContentBlock, ToolResult};
 
@@ -24,12 +28,44 @@ pub(crate) fn text_of_error(error: &Error) -> String {
     marked(told(error))
 }
 
+/// A piece of an answer.
+pub(super) enum Part {
+    Text(String),
+    Media {
+        mime: String,
+        /// In standard base64.
+        data: String,
+    },
+}
+
+/// An answer piece by piece: media of the types that the provider `takes`, everything else in words. Empty texts
+/// are left out.
+pub(super) fn parts(answer: &Answer, takes: impl Fn(&str) -> bool) -> Vec<Part> {
+    let Ok(result) = answer.outcome() else { return vec![Part::Text(answer.text())] };
+    let part = |block| media(block, &takes).unwrap_or_else(|| Part::Text(shown(block)));
+    let is_empty = |part: &Part| matches!(part, Part::Text(text) if text.trim().is_empty());
+    result.content().iter().map(part).filter(|part| !is_empty(part)).collect()
+}
+
+fn media(block: &ContentBlock, takes: impl Fn(&str) -> bool) -> Option<Part> {
+    let mime = block.mime_type()?.to_ascii_lowercase();
+    if block.text().is_some() || !takes(&mime) {
+        return None;
+    }
+    let data = STANDARD.encode(block.bytes().ok()??);
+    Some(Part::Media { mime, data })
+}
+
+fn shown(block: &ContentBlock) -> String {
+    block.text().unwrap_or_else(|| stand_in(block))
+}
+
 fn body(result: &ToolResult) -> String {
     let blocks = result.content();
     if blocks.is_empty() {
         return result.structured().map(|structured| structured.to_string()).unwrap_or_default();
     }
-    let parts = blocks.iter().map(|block| block.text().unwrap_or_else(|| stand_in(block)));
+    let parts = blocks.iter().map(shown);
     parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 

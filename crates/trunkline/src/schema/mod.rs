@@ -133,6 +133,11 @@ impl Checker {
     }
 }
 
+/// Whether text is a pattern of JSON Schema.
+pub(crate) fn is_pattern(pattern: &str) -> bool {
+    jsonschema::options().offline().build(&serde_json::json!({ "pattern": pattern })).is_ok()
+}
+
 /// The arguments as values to check. A number that no `f64` holds becomes the largest one of its sign, so
 /// that it stays a number.
 fn readable(raw: &RawJson) -> Value {
