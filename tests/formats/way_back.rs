@@ -34,44 +34,42 @@ fn tools() -> ToolSet {
 
 /// The message of a model that makes these calls, whole.
 fn message(dialect: Dialect, calls: &[(&str, Value)]) -> Value {
-    let calls = calls.iter().enumerate();
+    let numbered = calls.iter().enumerate().map(|(n, (name, arguments))| (format!("id{n}"), *name, arguments));
     match dialect {
         OpenAiResponses | OpenAiResponsesStrict => {
-            let calls = calls.map(|(n, (name, arguments))| {
-                json!({"type": "function_call", "id": format!("fc_{n}"), "call_id": format!("id{n}"), "name": name, "arguments": text(arguments)})
+            let calls = numbered.map(|(id, name, arguments)| {
+                json!({"type": "function_call", "id": "fc", "call_id": id, "name": name, "arguments": text(arguments)})
             });
+            let said = json!([{"type": "output_text", "text": "Let me see."}]);
             let mut output = vec![json!({"type": "reasoning", "id": "rs_1", "summary": []})];
             output.extend(calls);
-            output.push(json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Let me see."}]}));
+            output.push(json!({"type": "message", "role": "assistant", "content": said}));
             json!({"object": "response", "output": output})
         }
         Anthropic | AnthropicStrict => {
-            let calls = calls.map(|(n, (name, arguments))| json!({"type": "tool_use", "id": format!("id{n}"), "name": name, "input": arguments}));
+            let calls = numbered
+                .map(|(id, name, arguments)| json!({"type": "tool_use", "id": id, "name": name, "input": arguments}));
             let mut content =
                 vec![json!({"type": "thinking", "thinking": "Hm."}), json!({"type": "text", "text": "Let me see."})];
             content.extend(calls);
             json!({"id": "msg_1", "type": "message", "role": "assistant", "content": content})
         }
         Gemini | GeminiOpenApi => {
-            let calls = calls.map(|(n, (name, arguments))| {
-                json!({"functionCall": {"id": format!("id{n}"), "name": name, "args": arguments}, "thoughtSignature": "x"})
+            let calls = numbered.map(|(id, name, arguments)| {
+                json!({"functionCall": {"id": id, "name": name, "args": arguments}, "thoughtSignature": "x"})
             });
             let mut parts = vec![json!({"text": "Let me see."})];
             parts.extend(calls);
             json!({"candidates": [{"content": {"role": "model", "parts": parts}}]})
         }
         Ollama => {
-            let calls: Vec<_> = calls
-                .map(|(_, (name, arguments))| json!({"function": {"name": name, "arguments": arguments}}))
-                .collect();
+            let call = |(name, arguments): &(&str, Value)| json!({"function": {"name": name, "arguments": arguments}});
+            let calls: Vec<_> = calls.iter().map(call).collect();
             json!({"model": "m", "message": {"role": "assistant", "content": "", "tool_calls": calls}, "done": true})
         }
         _ => {
-            let calls: Vec<_> = calls
-                .map(|(n, (name, arguments))| {
-                    json!({"id": format!("id{n}"), "type": "function", "function": {"name": name, "arguments": text(arguments)}})
-                })
-                .collect();
+            let call = |(id, name, arguments)| json!({"id": id, "type": "function", "function": {"name": name, "arguments": text(arguments)}});
+            let calls: Vec<_> = numbered.map(call).collect();
             json!({"choices": [{"message": {"role": "assistant", "content": null, "tool_calls": calls}}]})
         }
     }
