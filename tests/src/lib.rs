@@ -18,6 +18,7 @@ mod wait;
 pub mod contract;
 pub mod fake;
 pub mod http;
+pub mod model;
 pub mod providers;
 
 pub use action::*;
