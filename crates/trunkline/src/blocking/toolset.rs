@@ -99,6 +99,14 @@ impl ToolSet {
         run(self.0.call(name, arguments.into_arguments()?))
     }
 
+    /// Checks what every call is checked for before the hook is asked about it. Calls nothing.
+    ///
+    /// # Errors
+    /// As [`ToolSet::check`](crate::ToolSet::check).
+    pub fn check(&self, name: &str, arguments: impl IntoArguments) -> Result<()> {
+        run(self.0.check(name, arguments.into_arguments()?))
+    }
+
     /// Calls a tool with a context of its own and gives the whole result, error results included.
     ///
     /// # Errors

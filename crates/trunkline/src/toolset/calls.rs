@@ -49,6 +49,29 @@ impl ToolSet {
         answer.result.into_value(name).map_err(|error| answer.entry.of_tool(error).with_may_have_run(!refused))
     }
 
+    /// Checks what every call is checked for before the hook is asked about it: that there is such a tool, and that the
+    /// arguments fit its schema. Calls nothing.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use trunkline::{FunctionTool, ToolSet};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> trunkline::Result<()> {
+    /// let tools = ToolSet::builder().tool(FunctionTool::new("wipe", "Deletes everything.", || "gone")).build()?;
+    /// tools.check("wipe", json!({})).await?; // worth asking the user about
+    /// assert!(tools.check("whip", json!({})).await.is_err());
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`NotFound`](ErrorKind::NotFound) and [`InvalidArguments`](ErrorKind::InvalidArguments), as [`call`](Self::call),
+    /// and what the tool's server failed with where it had to be asked.
+    pub async fn check(&self, name: &str, arguments: impl IntoArguments) -> Result<()> {
+        let arguments = arguments.into_arguments();
+        let entry = self.find(name).await?;
+        entry.check(&arguments.map_err(|error| entry.of_tool(error))?, self.hub())
+    }
+
     /// Calls a tool with a context of its own and gives the whole result, error results included.
     ///
     /// ```
