@@ -1,9 +1,13 @@
 //! The command line: every option, argument and help text. What they do is left to `commands`.
 
+mod ask;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub(crate) use ask::Ask;
 
 /// Every MCP server behind one client: list, call, read, prompt and check servers from a shell.
 #[derive(Debug, Parser)]
@@ -141,6 +145,8 @@ pub(crate) enum Command {
     Read(Read),
     /// Render a prompt
     Prompt(Prompt),
+    /// Let a model answer a question with the tools of the servers
+    Ask(Ask),
     /// Examine servers stage by stage, with a fix for what failed
     Check(Check),
     /// Show the merged config: entries, where each comes from, what lost, secrets masked
@@ -310,6 +316,7 @@ impl Command {
             | Self::Call(Call { command, .. })
             | Self::Read(Read { command, .. })
             | Self::Prompt(Prompt { command, .. })
+            | Self::Ask(Ask { command, .. })
             | Self::Check(Check { command, .. })
             | Self::Record(Record { command, .. }) => command,
             Self::Config(_) | Self::Mock(_) | Self::Completions { .. } | Self::Demo => &[],

@@ -46,8 +46,16 @@ impl Spinner {
         }
     }
 
+    /// Prints something without the spinner in its way.
+    pub(crate) fn aside(&self, print: impl FnOnce()) {
+        match &self.bar {
+            Some(bar) => bar.suspend(print),
+            None => print(),
+        }
+    }
+
     /// Where a call reports its progress to; nothing where nobody watches.
-    pub(crate) fn progress_sink(&self, what: &str) -> Option<impl Fn(&Progress) + Send + Sync + 'static> {
+    pub(crate) fn progress_sink(&self, what: &str) -> Option<impl Fn(&Progress) + Send + Sync + 'static + use<>> {
         let (bar, what) = (self.bar.clone()?, what.to_owned());
         Some(move |progress: &Progress| bar.set_message(described(&what, progress)))
     }

@@ -189,7 +189,7 @@ fn whole(source: &str, text: String) -> Outcome<RawJson> {
 }
 
 /// The text of a file; `-` is the standard input.
-fn read_file(name: &str, file: &str) -> Outcome<String> {
+pub(crate) fn read_file(name: &str, file: &str) -> Outcome<String> {
     let (bytes, place) = match file {
         "-" => {
             let mut bytes = Vec::new();

@@ -1,5 +1,6 @@
 //! The commands that use servers: each is prepared (files and standard input are read, nothing is sent) and then run.
 
+mod ask;
 mod call;
 pub(crate) mod check;
 pub(crate) mod completions;
@@ -21,6 +22,7 @@ pub(crate) enum Work {
     Call(call::Call),
     Read(read::Read),
     Prompt(prompt::Prompt),
+    Ask(Box<ask::Ask>),
     Check(check::Check),
     Serve(serve::Serve),
 }
@@ -32,6 +34,7 @@ pub(crate) fn prepare(command: Command, strict: bool) -> Outcome<Work> {
         Command::Call(args) => Work::Call(call::Call::new(args)?),
         Command::Read(args) => Work::Read(read::Read::new(args)),
         Command::Prompt(args) => Work::Prompt(prompt::Prompt::new(args)?),
+        Command::Ask(args) => Work::Ask(Box::new(ask::Ask::new(args, strict)?)),
         Command::Check(args) => Work::Check(check::Check::new(args)),
         Command::Record(args) => Work::Serve(serve::Serve::new(args.servers)),
         Command::Mock(_) => Work::Serve(serve::Serve::new(Vec::new())),
@@ -47,6 +50,7 @@ impl Work {
             Self::Call(call) => call.run(servers, screen).await,
             Self::Read(read) => read.run(servers, screen).await,
             Self::Prompt(prompt) => prompt.run(servers, screen).await,
+            Self::Ask(ask) => ask.run(servers, screen).await,
             Self::Check(check) => check.run(servers, screen).await,
             Self::Serve(serve) => serve.run(servers, screen).await,
         }

@@ -2,6 +2,7 @@
 #![cfg(unix)]
 
 mod arguments;
+mod ask;
 mod call;
 mod cassette;
 mod check;
