@@ -58,11 +58,14 @@ pub(crate) fn plan(options: &Options) -> Vec<Step> {
     };
     add(full, "tools", Action::Tools);
     add(everything, "format", cargo(options, "fmt --all --check", "-- -l", None));
-    add(everything && full, "clippy", cargo(options, "clippy --workspace --all-targets", "-- -D warnings", None));
+    let clippy = "clippy --workspace --all-targets --features trunkline/rig-example";
+    add(everything && full, "clippy", cargo(options, clippy, "-- -D warnings", None));
     let bare = "clippy --package trunkline --no-default-features";
     add(everything && full, "no features", cargo(options, bare, "-- -D warnings", None));
     add(true, "build", cargo(options, "build --workspace", "", None));
     add(true, "tests", tests(options, "test --workspace", ""));
+    // in no default feature: it takes a while to build, and changes how serde_json orders keys
+    add(full, "rig", tests(options, "test --package trunkline --features rig-example --test rig", ""));
     let strict = Some(("RUSTDOCFLAGS", "-D warnings"));
     add(everything && full, "rustdoc", cargo(options, "doc --workspace --no-deps --lib", "", strict));
     add(everything && full, "deny", Action::Deny);
@@ -80,7 +83,7 @@ fn cargo(options: &Options, args: &str, tail: &str, env: Option<(&'static str, &
     Action::Cargo { args, env }
 }
 
-/// `cargo test` with `flags` for the test programs. The tests of the testbed are the ignored ones in the module `testbed`.
+/// `cargo test` with `flags` for the test programs. The ignored tests are those of the testbed and the example that needs rig.
 fn tests(options: &Options, args: &str, flags: &str) -> Action {
     let mut args = words(args);
     if options.locked {
@@ -90,7 +93,7 @@ fn tests(options: &Options, args: &str, flags: &str) -> Action {
     tail.extend(options.filters.iter().cloned());
     let heavy = flags.contains("--ignored");
     if heavy && options.filters.is_empty() {
-        tail.push("testbed::".to_owned());
+        tail.extend(words("testbed:: examples::rig::"));
     }
     if !tail.is_empty() {
         args.push("--".to_owned());
@@ -125,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_full_run_has_every_step_and_installs_late() {
-        let expected = "tools,format,clippy,no features,build,tests,rustdoc,deny,testbed install,testbed tests"
+        let expected = "tools,format,clippy,no features,build,tests,rig,rustdoc,deny,testbed install,testbed tests"
             .split(',')
             .collect::<Vec<_>>();
         assert_eq!(names(""), expected);
@@ -138,14 +141,14 @@ mod tests {
 
     #[test]
     fn filters_run_tests_only() {
-        assert_eq!(names("ping"), ["tools", "build", "tests", "testbed install", "testbed tests"]);
+        assert_eq!(names("ping"), ["tools", "build", "tests", "rig", "testbed install", "testbed tests"]);
         assert_eq!(names("ping --fast"), ["build", "tests"]);
     }
 
     #[test]
     fn the_tests_of_the_testbed_are_the_ignored_ones() {
         let last = |args| lines(&options(args)).pop().unwrap();
-        assert_eq!(last(""), "test --package trunkline-tests --test it -- --ignored testbed::");
+        assert_eq!(last(""), "test --package trunkline-tests --test it -- --ignored testbed:: examples::rig::");
         assert_eq!(last("git time"), "test --package trunkline-tests --test it -- --ignored git time");
     }
 
@@ -156,7 +159,12 @@ mod tests {
             found.iter().filter(|line| !line.starts_with("fmt")).all(|line| line.contains("--locked")),
             "{found:?}"
         );
-        assert!(found.contains(&"clippy --workspace --all-targets --locked -- -D warnings".to_owned()), "{found:?}");
+        assert!(
+            found.contains(
+                &"clippy --workspace --all-targets --features trunkline/rig-example --locked -- -D warnings".to_owned()
+            ),
+            "{found:?}"
+        );
     }
 
     #[test]

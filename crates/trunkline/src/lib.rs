@@ -36,6 +36,7 @@
 //! | `blocking` | yes | twins of the clients for code without an async runtime |
 //! | `macros` | yes | the attribute `#[tool]` |
 //! | `serve-http` | no | [`HttpServer`]: serving a connection over Streamable HTTP |
+//! | `rig` | no | [`ToolSet::rig_tools`](ToolSet): the tools of a set as tools of rig |
 //! | `http`, `sse` | no | reserved for the HTTP transports; they enable nothing yet |
 //!
 //! `serde_json` and [`schemars`] are part of the public interface.
@@ -50,6 +51,8 @@
 pub mod blocking;
 mod client;
 mod multi;
+#[cfg(feature = "rig")]
+mod rig;
 mod static_server;
 mod tool;
 mod toolset;
