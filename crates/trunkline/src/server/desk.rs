@@ -11,17 +11,15 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
 use super::asking::{Asking, Questions};
+use super::lines::{error_line, panicked, progress_params};
 use super::logging::{self, Threshold};
 use super::outlet::{Outlet, Route};
-use crate::connection::{CallContext, Connection, EventKind, LogMessage, Progress, SharedConnection};
+use crate::connection::{CallContext, Connection, EventKind, LogMessage, SharedConnection};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::RawJson;
 use crate::protocol::era::{NEWEST_HANDSHAKE, speaks};
-use crate::protocol::jsonrpc::{self, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Message, Params, Unreadable};
+use crate::protocol::jsonrpc::{self, METHOD_NOT_FOUND, Message, Params, Unreadable};
 use crate::transport::Inbox;
-
-/// The protocol's code for a resource that doesn't exist.
-const RESOURCE_NOT_FOUND: i64 = -32002;
 
 /// The serving side of one session.
 pub(crate) struct ServerDesk {
@@ -249,36 +247,6 @@ impl ServerDesk {
             }
         }
     }
-}
-
-fn progress_params(token: &RawJson, progress: &Progress) -> Value {
-    let mut params = json!({"progressToken": token.to_value(), "progress": progress.progress});
-    if let Some(total) = progress.total {
-        params["total"] = total.into();
-    }
-    if let Some(message) = &progress.message {
-        params["message"] = message.clone().into();
-    }
-    params
-}
-
-fn panicked(method: &str) -> Error {
-    Error::new(ErrorKind::Protocol, format!("This server failed to answer \"{method}\""))
-}
-
-fn error_line(id: &RawJson, method: &str, error: &Error) -> Vec<u8> {
-    let code = match error.kind() {
-        _ if error.code().is_some() => error.code().unwrap_or(INTERNAL_ERROR),
-        ErrorKind::Unsupported => METHOD_NOT_FOUND,
-        ErrorKind::NotFound if method == "resources/read" => RESOURCE_NOT_FOUND,
-        ErrorKind::NotFound | ErrorKind::InvalidArguments | ErrorKind::Ambiguous => INVALID_PARAMS,
-        _ => INTERNAL_ERROR,
-    };
-    let message = match error.hint() {
-        Some(hint) => format!("{}. {hint}", error.message().trim_end_matches('.')),
-        None => error.message().to_owned(),
-    };
-    jsonrpc::error(id, code, &message, error.data())
 }
 
 impl Inbox for Arc<ServerDesk> {

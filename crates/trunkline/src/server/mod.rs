@@ -8,6 +8,7 @@ mod asking;
 mod desk;
 #[cfg(feature = "serve-http")]
 mod http;
+mod lines;
 mod logging;
 mod outlet;
 

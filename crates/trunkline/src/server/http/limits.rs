@@ -13,7 +13,7 @@ use std::time::Duration;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct HttpServerLimits {
-    /// How many TCP connections may be open; more have to wait until one ends. 1024.
+    /// How many TCP connections may be open; more have to wait until one ends. 4096.
     pub max_connections: usize,
     /// How many sessions there may be; more are refused with status 503. 1000.
     pub max_sessions: usize,
@@ -31,7 +31,7 @@ pub struct HttpServerLimits {
     pub replay: usize,
     /// How many bytes may wait for a client that doesn't read; its session is ended when there are more. 64 MiB.
     pub max_unsent: usize,
-    /// How many notifications may wait for a client that doesn't read; the oldest are lost when there are more. 1024.
+    /// How many notifications may wait for a client that doesn't read; the oldest are lost when there are more. 256.
     pub max_notices: usize,
     /// How long to wait for an answer before a stream is opened for it, where the form is [`Auto`](crate::HttpAnswers).
     /// 2 s.
@@ -50,7 +50,7 @@ pub struct HttpServerLimits {
 impl Default for HttpServerLimits {
     fn default() -> Self {
         Self {
-            max_connections: 1024,
+            max_connections: 4096,
             max_sessions: 1000,
             max_running: 256,
             max_body: 8 << 20,
@@ -59,7 +59,7 @@ impl Default for HttpServerLimits {
             idle: Duration::from_secs(30 * 60),
             replay: 1 << 20,
             max_unsent: 64 << 20,
-            max_notices: 1024,
+            max_notices: 256,
             patience: Duration::from_secs(2),
             keep_alive: Duration::from_secs(15),
             retry: Duration::from_secs(1),

@@ -3,11 +3,15 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use super::limits::HttpServerLimits;
 use super::mailbox::Shape;
 use super::session::Session;
 use crate::connection::SharedConnection;
+
+/// How long a session may be there that never began, since its `initialize` failed.
+const UNBEGUN: Duration = Duration::from_secs(10);
 
 pub(super) struct Sessions {
     connection: SharedConnection,
@@ -66,7 +70,10 @@ impl Sessions {
     pub(super) fn sweep(&self) {
         let mut gone = Vec::new();
         self.table().sessions.retain(|_, session| {
-            let stays = session.idle() < self.limits.idle && !session.mailbox.is_over();
+            let idle = session.idle();
+            let begins = session.mailbox.is_single() || session.desk.running() > 0 || idle < UNBEGUN;
+            let began = begins || session.desk.revision().is_some();
+            let stays = began && idle < self.limits.idle && !session.mailbox.is_over();
             if !stays {
                 gone.push(session.clone());
             }

@@ -29,6 +29,9 @@ pub(super) struct Stream {
     last: u64,
     /// The last event that a connection took.
     taken: u64,
+    /// The bytes of the events that wait, and of those that were taken.
+    unsent: usize,
+    sent: usize,
     /// How many requests have no answer yet.
     awaited: usize,
     /// Whether it carries answers alone.
@@ -70,6 +73,7 @@ impl Stream {
             return;
         }
         self.last += 1;
+        self.unsent += line.len();
         self.events.push_back(Event { number: self.last, line, sort });
         self.wake();
     }
@@ -92,6 +96,8 @@ impl Stream {
             events.push(event.clone());
         }
         self.taken = events.last().map_or(self.taken, |event| event.number);
+        self.unsent -= size;
+        self.sent += size;
         events
     }
 
@@ -105,49 +111,58 @@ impl Stream {
         let known = after <= self.last;
         if known {
             self.taken = after;
+            let size = |event: &Event| event.line.len();
+            self.unsent = self.events.iter().filter(|event| event.number > after).map(size).sum();
+            self.sent = self.events.iter().map(size).sum::<usize>() - self.unsent;
         }
         known
     }
 
+    /// How many bytes wait.
     pub(super) fn unsent(&self) -> usize {
-        self.sizes(|event| event.number > self.taken)
+        self.unsent
     }
 
+    /// How many bytes are kept of what was taken.
     pub(super) fn sent(&self) -> usize {
-        self.sizes(|event| event.number <= self.taken)
-    }
-
-    fn sizes(&self, of: impl Fn(&Event) -> bool) -> usize {
-        self.events.iter().filter(|event| of(event)).map(|event| event.line.len()).sum()
+        self.sent
     }
 
     /// Loses the oldest notices until no more than so many wait; whether any was lost.
     pub(super) fn trim_notices(&mut self, most: usize) -> bool {
-        let waits = |event: &Event, taken| event.sort == Sort::Notice && event.number > taken;
-        let count = self.events.iter().filter(|event| waits(event, self.taken)).count();
-        let mut excess = count.saturating_sub(most);
         let taken = self.taken;
+        if self.last - taken <= most as u64 {
+            return false;
+        }
+        let waits = |event: &Event| event.sort == Sort::Notice && event.number > taken;
+        let mut excess = self.events.iter().filter(|event| waits(event)).count().saturating_sub(most);
+        let (lost, mut freed) = (excess > 0, 0);
         self.events.retain(|event| {
-            let lose = excess > 0 && waits(event, taken);
-            excess -= usize::from(lose);
+            let lose = excess > 0 && waits(event);
+            if lose {
+                excess -= 1;
+                freed += event.line.len();
+            }
             !lose
         });
-        count > most
+        self.unsent -= freed;
+        lost
     }
 
-    /// Forgets the oldest event that was sent, never the only one; the bytes that frees.
+    /// Forgets the oldest event that was taken, never the only one; the bytes that frees.
     pub(super) fn forget_one(&mut self) -> usize {
-        match self.events.front() {
-            Some(event) if event.number <= self.taken && self.events.len() > 1 => {
-                self.events.pop_front().map_or(0, |event| event.line.len())
-            }
-            _ => 0,
+        if self.events.len() < 2 || self.events[0].number > self.taken {
+            return 0;
         }
+        let freed = self.events.pop_front().map_or(0, |event| event.line.len());
+        self.sent -= freed;
+        freed
     }
 
     /// Everything goes.
     pub(super) fn clear(&mut self) {
         self.events.clear();
+        (self.unsent, self.sent) = (0, 0);
     }
 }
 
