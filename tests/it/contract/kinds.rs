@@ -1,6 +1,8 @@
 //! The kinds of connections. Each is a client of the server in `trunkline_tests::contract`.
 
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
 
 use serde_json::{Value, json};
 use trunkline::{Cassette, Client, ClientBuilder, Filtered, MultiServer, Tape, ToolFilter};
@@ -18,17 +20,28 @@ pub(super) struct Kind {
     pub(super) over_the_wire: bool,
     /// Whether ending the connection ends the calls that run on it.
     pub(super) ends_calls: bool,
+    /// Whether what is said during a call comes before its answer. Where every answer is plain JSON, it comes beside.
+    pub(super) in_order: bool,
+    _program: Option<HttpProgram>,
     dir: TempDir,
 }
 
 impl Kind {
     fn new(client: ClientBuilder) -> Self {
         let client = client.build().unwrap();
-        Self { client, prefix: "", over_the_wire: true, ends_calls: true, dir: TempDir::new() }
+        let dir = TempDir::new();
+        Self { client, prefix: "", over_the_wire: true, ends_calls: true, in_order: true, dir, _program: None }
     }
 
     fn prefixed(self) -> Self {
         Self { prefix: "srv_", ..self }
+    }
+
+    /// A client of the program, which serves over HTTP.
+    fn over_http(mode: &str, client: impl FnOnce(String) -> ClientBuilder) -> Self {
+        let program = HttpProgram::start(mode);
+        let client = client(program.url.clone()).label("srv");
+        Self { _program: Some(program), ..Self::new(client) }
     }
 
     fn in_this_process(self) -> Self {
@@ -44,6 +57,31 @@ impl Kind {
     pub(super) fn hanging(&self) -> (Value, Notes) {
         let notes = self.dir.join("notes").to_str().unwrap().to_owned();
         (json!({"notes": notes}), Notes(notes))
+    }
+}
+
+/// The program over HTTP. It ends with the value.
+struct HttpProgram {
+    url: String,
+    child: Child,
+    input: Option<ChildStdin>,
+}
+
+impl HttpProgram {
+    fn start(mode: &str) -> Self {
+        let mut command = Command::new(PROGRAM);
+        command.args(["--http", mode]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut url = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
+        Self { url: url.trim_end().to_owned(), input: child.stdin.take(), child }
+    }
+}
+
+impl Drop for HttpProgram {
+    fn drop(&mut self) {
+        drop(self.input.take());
+        let _ = self.child.wait(); // the test is over
     }
 }
 
@@ -137,4 +175,27 @@ pub(super) fn replayed_from(dir: &TempDir) -> Kind {
 pub(super) fn replayed_over_a_wire(dir: &TempDir) -> Kind {
     let cassette = Cassette::open(dir.join("tape.jsonl")).unwrap();
     Kind::new(Client::in_memory(cassette.replay("srv").unwrap()).label("srv"))
+}
+
+pub(super) fn http_json() -> Kind {
+    Kind { in_order: false, ..Kind::over_http("json", Client::http) }
+}
+
+pub(super) fn http_sse() -> Kind {
+    Kind::over_http("sse", Client::http)
+}
+
+pub(super) fn http_sessionless() -> Kind {
+    Kind::over_http("sessionless", Client::http)
+}
+
+pub(super) fn legacy_sse() -> Kind {
+    Kind::over_http("legacy-sse", Client::sse)
+}
+
+/// A server over HTTP among many.
+pub(super) fn multi_http() -> Kind {
+    let program = HttpProgram::start("sse");
+    let client = united(Client::http(&program.url).label("srv"));
+    Kind { _program: Some(program), ..Kind::new(Client::from_connection(client)).prefixed() }
 }

@@ -35,7 +35,7 @@ macro_rules! replays {
 }
 
 contract! {
-    [direct, memory, stdio, filtered, multi, multi_direct, relayed, recorded, recorded_around]
+    [direct, memory, stdio, filtered, multi, multi_direct, relayed, recorded, recorded_around, http_json, http_sse, http_sessionless, legacy_sse, multi_http]
     [
         offers::tools_are_listed_in_order,
         offers::schemas_and_descriptions_arrive,

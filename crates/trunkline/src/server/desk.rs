@@ -75,11 +75,6 @@ impl ServerDesk {
         self.state().revision.clone()
     }
 
-    /// How many requests run.
-    pub(super) fn running(&self) -> usize {
-        self.state().running.len()
-    }
-
     /// Waits until the client is gone.
     pub(super) async fn until_closed(&self) {
         let _ = self.over.subscribe().wait_for(|over| *over).await; // this desk holds the sender

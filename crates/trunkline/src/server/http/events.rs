@@ -11,10 +11,9 @@ use tokio::time::{Instant, timeout};
 
 use super::body::Body;
 use super::limits::HttpServerLimits;
-use super::mailbox::Reader;
+use super::mailbox::{Event, Reader};
 use super::reply::{self, Answer};
 use super::session::InUse;
-use super::stream::Event;
 
 /// About how many bytes go out in one piece.
 const PIECE: usize = 64 << 10;

@@ -36,9 +36,7 @@ pub(super) async fn take(endpoint: &Endpoint, request: Request<Incoming>) -> Out
     let id = id.ok_or_else(|| Refusal::bad_request("The address has no sessionId"))?;
     let session = endpoint.sessions.find(id, true).ok_or_else(Refusal::no_session)?;
     let parcel = post::read(endpoint, body).await?;
-    if session.desk.running() + parcel.ids.len() > endpoint.limits.max_running {
-        return Err(Refusal::too_many_requests());
-    }
+    session.mailbox.expect(&parcel.ids)?;
     let _in_use = session.in_use();
     parcel.messages.into_iter().for_each(|message| session.desk.take(Ok(message)));
     Ok(reply::empty(StatusCode::ACCEPTED))

@@ -16,7 +16,6 @@ mod reply;
 mod serving;
 mod session;
 mod sessions;
-mod stream;
 
 use std::fmt;
 use std::sync::Arc;

@@ -39,7 +39,7 @@ pub(super) async fn answer(endpoint: &Endpoint, request: Request<Incoming>) -> O
         return Ok(reply::empty(StatusCode::ACCEPTED));
     }
     let opened = session.mailbox.open(&parcel.ids, form == HttpAnswers::Json);
-    let exchange = Exchange { reader: opened.map_err(denied)?, endpoint, in_use, batch: parcel.batch };
+    let exchange = Exchange { reader: opened?, endpoint, in_use, batch: parcel.batch };
     parcel.messages.into_iter().for_each(|message| session.desk.take(Ok(message)));
     let mut answer = exchange.run(form).await;
     if is_new {
@@ -86,13 +86,15 @@ fn session(endpoint: &Endpoint, headers: &HeaderMap, parcel: &Parcel) -> Result<
     }
 }
 
-fn denied(why: Denied) -> Refusal {
-    match why {
-        Denied::Duplicate(id) => {
-            Refusal::bad_request(format!("The id {id} is in use by a request that runs")).with_code(INVALID_REQUEST)
+impl From<Denied> for Refusal {
+    fn from(why: Denied) -> Self {
+        match why {
+            Denied::Duplicate(id) => {
+                Self::bad_request(format!("The id {id} is in use by a request that runs")).with_code(INVALID_REQUEST)
+            }
+            Denied::TooMany => Self::too_many_requests(),
+            Denied::Over => Self::no_session(),
         }
-        Denied::TooMany => Refusal::too_many_requests(),
-        Denied::Over => Refusal::no_session(),
     }
 }
 

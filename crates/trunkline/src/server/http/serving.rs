@@ -87,7 +87,7 @@ impl HttpServing {
         let deadline = Instant::now() + self.endpoint.limits.stop_grace;
         self.accepting.abort();
         self.phase.send_replace(Phase::Draining);
-        while self.endpoint.sessions.running() > 0 && Instant::now() < deadline {
+        while self.endpoint.sessions.owed() > 0 && Instant::now() < deadline {
             sleep(Duration::from_millis(10)).await;
         }
         self.endpoint.sessions.close();

@@ -71,7 +71,7 @@ impl Sessions {
         let mut gone = Vec::new();
         self.table().sessions.retain(|_, session| {
             let idle = session.idle();
-            let begins = session.mailbox.is_single() || session.desk.running() > 0 || idle < UNBEGUN;
+            let begins = session.mailbox.is_single() || session.mailbox.owed() > 0 || idle < UNBEGUN;
             let began = begins || session.desk.revision().is_some();
             let stays = began && idle < self.limits.idle && !session.mailbox.is_over();
             if !stays {
@@ -96,9 +96,9 @@ impl Sessions {
         self.table().sessions.values().filter(|session| !session.mailbox.is_over()).count()
     }
 
-    /// How many requests run.
-    pub(super) fn running(&self) -> usize {
-        self.table().sessions.values().map(|session| session.desk.running()).sum()
+    /// How many requests have no answer yet.
+    pub(super) fn owed(&self) -> usize {
+        self.table().sessions.values().map(|session| session.mailbox.owed()).sum()
     }
 }
 

@@ -16,9 +16,9 @@ pub(super) enum Sort {
 
 /// One message and its number within the stream.
 #[derive(Debug, Clone)]
-pub(super) struct Event {
-    pub(super) number: u64,
-    pub(super) line: Bytes,
+pub(in crate::server::http) struct Event {
+    pub(in crate::server::http) number: u64,
+    pub(in crate::server::http) line: Bytes,
     sort: Sort,
 }
 
@@ -45,10 +45,10 @@ pub(super) struct Stream {
 }
 
 /// What a reader gets.
-pub(super) struct Taken {
-    pub(super) events: Vec<Event>,
+pub(in crate::server::http) struct Taken {
+    pub(in crate::server::http) events: Vec<Event>,
     /// Nothing more will come.
-    pub(super) done: bool,
+    pub(in crate::server::http) done: bool,
 }
 
 impl Stream {

@@ -1,16 +1,22 @@
 //! What one session has to say to its client, sorted by stream: a stream for each POST that holds requests, and the
 //! standing one for everything else. Bounded: see [`HttpServerLimits`].
 
+mod reader;
+mod stream;
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use tokio::sync::Notify;
 
+pub(super) use reader::Reader;
+pub(super) use stream::Event;
+
 use super::limits::HttpServerLimits;
-use super::stream::{Sort, Stream, Taken};
 use crate::protocol::RawJson;
 use crate::server::outlet::{Outlet, Route};
+use stream::{Sort, Stream};
 
 /// The number of the standing stream.
 pub(super) const STANDING: u64 = 0;
@@ -69,23 +75,22 @@ impl Mailbox {
     /// Opens the stream of a POST with these requests.
     pub(super) fn open(self: &Arc<Self>, ids: &[RawJson], answers_only: bool) -> Result<Reader, Denied> {
         let mut boxes = self.boxes();
-        if boxes.over {
-            return Err(Denied::Over);
-        }
-        if boxes.owners.len() + ids.len() > self.limits.max_running {
-            return Err(Denied::TooMany);
-        }
-        boxes.last += 1;
-        let number = boxes.last;
-        for (index, id) in ids.iter().enumerate() {
-            if ids[..index].contains(id) || boxes.owners.contains_key(id) {
-                return Err(Denied::Duplicate(id.clone()));
-            }
-        }
-        boxes.owners.extend(ids.iter().map(|id| (id.clone(), number)));
+        let number = boxes.last + 1;
+        boxes.claim(ids, number, self.limits.max_running)?;
+        boxes.last = number;
         boxes.streams.insert(number, Stream::of(ids.len(), answers_only));
         drop(boxes);
         self.read(number, None).ok_or(Denied::Over)
+    }
+
+    /// Takes these requests, to be answered on the standing stream.
+    pub(super) fn expect(&self, ids: &[RawJson]) -> Result<(), Denied> {
+        self.boxes().claim(ids, STANDING, self.limits.max_running)
+    }
+
+    /// How many requests have no answer yet.
+    pub(super) fn owed(&self) -> usize {
+        self.boxes().owners.len()
     }
 
     /// Reads a stream on: what waits, or all after an event that was sent. `None` where there is no such event any
@@ -103,10 +108,9 @@ impl Mailbox {
         Some(Reader { mailbox: self.clone(), stream: number, wake })
     }
 
-    /// Ends every stream; what is said from now on is lost.
+    /// Ends every stream once what waits is taken; what is said from now on is lost.
     pub(super) fn close(&self) {
-        let mut boxes = self.boxes();
-        boxes.close();
+        self.boxes().close();
     }
 
     /// Whether everything goes over one stream.
@@ -127,22 +131,37 @@ impl Mailbox {
         if boxes.streams.values().map(Stream::unsent).sum::<usize>() > self.limits.max_unsent {
             tracing::warn!("a client doesn't read its messages; its session was ended");
             boxes.close();
+            boxes.streams.clear();
         }
     }
 }
 
 impl Boxes {
+    /// Notes where the answers to these requests go.
+    fn claim(&mut self, ids: &[RawJson], number: u64, most: usize) -> Result<(), Denied> {
+        if self.over {
+            return Err(Denied::Over);
+        }
+        if self.owners.len() + ids.len() > most {
+            return Err(Denied::TooMany);
+        }
+        for (index, id) in ids.iter().enumerate() {
+            if ids[..index].contains(id) || self.owners.contains_key(id) {
+                return Err(Denied::Duplicate(id.clone()));
+            }
+        }
+        self.owners.extend(ids.iter().map(|id| (id.clone(), number)));
+        Ok(())
+    }
+
     fn close(&mut self) {
         self.over = true;
         self.owners.clear();
-        for stream in self.streams.values_mut() {
-            stream.clear();
-            stream.wake();
-        }
+        self.streams.values().for_each(Stream::wake);
     }
 
     fn settle(&mut self, number: u64) {
-        let Some(stream) = self.streams.get_mut(&number) else { return };
+        let Some(stream) = self.streams.get_mut(&number).filter(|_| number != STANDING) else { return };
         stream.settle();
         if stream.complete() && stream.abandoned {
             self.streams.remove(&number);
@@ -186,7 +205,6 @@ impl Outlet for Mailbox {
             boxes.owners.get(id).filter(takes).copied().unwrap_or(STANDING)
         };
         match route {
-            Route::Answer(_) if self.shape == Shape::Single => self.deliver(&mut boxes, STANDING, line, Sort::Answer),
             Route::Answer(id) => {
                 let Some(number) = boxes.owners.remove(id) else { return };
                 self.deliver(&mut boxes, number, line, Sort::Answer);
@@ -208,92 +226,6 @@ impl Outlet for Mailbox {
         let mut boxes = self.boxes();
         if let Some(number) = boxes.owners.remove(id) {
             boxes.settle(number);
-        }
-    }
-}
-
-/// A connection that reads a stream. Dropping it leaves the stream to be resumed, where it can be.
-pub(super) struct Reader {
-    mailbox: Arc<Mailbox>,
-    stream: u64,
-    wake: Arc<Notify>,
-}
-
-impl Reader {
-    pub(super) fn stream(&self) -> u64 {
-        self.stream
-    }
-
-    /// Something may have come.
-    pub(super) async fn woken(&self) {
-        self.wake.notified().await;
-    }
-
-    /// What waits, up to about so many bytes.
-    pub(super) fn take(&self, most: usize) -> Taken {
-        let mut boxes = self.mailbox.boxes();
-        let over = boxes.over;
-        let Some(stream) = boxes.streams.get_mut(&self.stream).filter(|stream| self.reads(stream)) else {
-            return Taken { events: Vec::new(), done: true };
-        };
-        let events = stream.take(most);
-        let done = over || (stream.complete() && events.is_empty());
-        if !events.is_empty() {
-            let most = self.mailbox.limits.replay;
-            boxes.forget(most);
-        }
-        Taken { events, done }
-    }
-
-    fn reads(&self, stream: &Stream) -> bool {
-        stream.reader.as_ref().is_some_and(|reader| Arc::ptr_eq(reader, &self.wake))
-    }
-
-    /// The client knows an id of this stream from now on.
-    pub(super) fn set_resumable(&self) {
-        if let Some(stream) = self.mailbox.boxes().streams.get_mut(&self.stream) {
-            stream.resumable = true;
-        }
-    }
-
-    /// Waits until all requests are answered and gives the answers; `None` if the session ends before.
-    pub(super) async fn answers(&self) -> Option<Vec<Bytes>> {
-        while !self.with(|stream| stream.complete())? {
-            self.woken().await;
-        }
-        Some(self.take(usize::MAX).events.into_iter().map(|event| event.line).collect())
-    }
-
-    /// Waits until it is clear that there is nothing but answers, or that there is more; the latter too once the
-    /// future is dropped. `None` if the session ends before.
-    pub(super) async fn nothing_but_answers(&self) -> Option<bool> {
-        loop {
-            let seen = self.with(|stream| (stream.complete(), stream.has_more_than_answers()))?;
-            match seen {
-                (_, true) => return Some(false),
-                (true, false) => return Some(true),
-                (false, false) => self.woken().await,
-            }
-        }
-    }
-
-    fn with<T>(&self, look: impl FnOnce(&Stream) -> T) -> Option<T> {
-        let boxes = self.mailbox.boxes();
-        boxes.streams.get(&self.stream).filter(|stream| !boxes.over && self.reads(stream)).map(look)
-    }
-}
-
-impl Drop for Reader {
-    fn drop(&mut self) {
-        let mut boxes = self.mailbox.boxes();
-        let Some(stream) = boxes.streams.get_mut(&self.stream).filter(|stream| self.reads(stream)) else { return };
-        stream.reader = None;
-        if self.stream != STANDING && !stream.resumable {
-            stream.abandoned = true;
-            stream.clear();
-            if stream.complete() {
-                boxes.streams.remove(&self.stream);
-            }
         }
     }
 }
