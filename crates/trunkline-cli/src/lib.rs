@@ -3,6 +3,7 @@
 //! It is a library so that other packages can build the very same program; its only door is [`main`].
 //!
 //! `args` is the command line, `servers` finds the servers it means, and `commands` has a file for each command.
+//! `recording` is what is recorded and replayed meanwhile.
 //! `values` and `shape` turn what is typed into arguments, `render` turns what comes back into text. `exit` holds the
 //! exit codes, and this file is the only one that shows errors.
 #![forbid(unsafe_code)]

@@ -31,22 +31,31 @@ impl Rules {
 
     /// Where `given` differs from what was recorded. A mask in the recorded text stands for anything.
     pub(super) fn differences(&self, recorded: &RawJson, given: &RawJson) -> Vec<Difference> {
-        let mut comparing = Comparing { rules: self, masks: true, path: Vec::new(), found: Vec::new() };
-        comparing.values(recorded, given);
-        comparing.found
+        self.compare(recorded, given, usize::MAX, true)
+    }
+
+    /// Whether there is no difference.
+    pub(super) fn fits(&self, recorded: &RawJson, given: &RawJson) -> bool {
+        self.compare(recorded, given, 1, true).is_empty()
     }
 
     /// Whether there is no difference even if a mask stands for itself alone.
     pub(super) fn are_equal(&self, recorded: &RawJson, given: &RawJson) -> bool {
-        let mut comparing = Comparing { rules: self, masks: false, path: Vec::new(), found: Vec::new() };
+        self.compare(recorded, given, 1, false).is_empty()
+    }
+
+    fn compare(&self, recorded: &RawJson, given: &RawJson, enough: usize, masks: bool) -> Vec<Difference> {
+        let mut comparing = Comparing { rules: self, masks, enough, path: Vec::new(), found: Vec::new() };
         comparing.values(recorded, given);
-        comparing.found.is_empty()
+        comparing.found
     }
 }
 
 struct Comparing<'a> {
     rules: &'a Rules,
     masks: bool,
+    /// With so many differences there is no need to look for more.
+    enough: usize,
     path: Vec<String>,
     found: Vec<Difference>,
 }
@@ -95,6 +104,9 @@ impl Comparing<'_> {
 
     /// Compares what stands at a key or index, unless that doesn't count.
     fn at(&mut self, key: String, recorded: Option<&RawJson>, given: Option<&RawJson>) {
+        if self.found.len() >= self.enough {
+            return;
+        }
         self.path.push(key);
         if !self.is_ignored() {
             match (recorded, given) {

@@ -8,6 +8,7 @@
 mod compare;
 mod line;
 mod miss;
+mod note;
 mod read;
 mod reading;
 mod recorder;

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use indexmap::IndexMap;
 
-use super::line::{Line, Note};
+use super::line::Line;
+use super::note::Note;
 use super::reel::{Reel, Scene};
 use crate::connection::EventKind;
 use crate::error::{Error, Result};

@@ -67,7 +67,7 @@ impl Reel {
 
     /// Whatever answers it: what wasn't played yet before what was, and then the last.
     fn any(&self, method: &str, given: &RawJson, played: &[bool], rules: &Rules) -> Result<usize> {
-        let fits = |scene: &Scene| scene.call.method == method && rules.differences(&scene.wanted, given).is_empty();
+        let fits = |scene: &Scene| scene.call.method == method && rules.fits(&scene.wanted, given);
         let mut fitting: Vec<_> = (0..self.scenes.len()).filter(|at| fits(&self.scenes[*at])).collect();
         let equal = |at: &usize| rules.are_equal(&self.scenes[*at].wanted, given);
         if fitting.iter().any(equal) {
@@ -84,7 +84,7 @@ impl Reel {
             return Err(miss::at_the_end(self, method, given));
         };
         let scene = &self.scenes[next];
-        let fits = scene.call.method == method && rules.differences(&scene.wanted, given).is_empty();
+        let fits = scene.call.method == method && rules.fits(&scene.wanted, given);
         if fits { Ok(next) } else { Err(miss::another_is_due(self, scene, method, given, rules)) }
     }
 

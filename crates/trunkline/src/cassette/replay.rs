@@ -7,7 +7,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::compare::Rules;
-use super::line::{Note, params_of};
+use super::line::params_of;
+use super::note::Note;
 use super::reel::Reel;
 use crate::connection::{CallContext, Connection, EventKind, Events};
 use crate::error::{Error, ErrorKind, Result};

@@ -3,7 +3,8 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::line::{self, Call, Note};
+use super::line::Call;
+use super::note::{self, Note};
 use super::track::Track;
 use crate::connection::{CallContext, Cancellation, EventKind, Events};
 use crate::error::{Error, ErrorKind, Result};
@@ -29,8 +30,12 @@ impl Studio {
     /// What happened since this was asked last, as far as it matters later on.
     fn news(&self) -> Vec<EventKind> {
         let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
-        let news = std::iter::from_fn(|| events.try_next()).map(|event| event.kind);
-        news.filter(line::is_kept).collect()
+        let news = std::iter::from_fn(|| events.try_next()).map(|event| event.kind).inspect(|event| {
+            if let EventKind::Lagged(lost) = event {
+                tracing::warn!(server = self.track.server(), "{lost} events came too fast to be recorded");
+            }
+        });
+        news.filter(note::is_kept).collect()
     }
 
     /// Writes what happened while no call ran.
@@ -73,7 +78,7 @@ impl Take {
     pub(super) fn context(&self) -> CallContext {
         let (notes, caller) = (self.notes.clone(), self.caller.clone());
         let cx = self.caller.clone().on_log(move |message| {
-            note(&notes, Note::Log(message.clone()));
+            push(&notes, Note::Log(message.clone()));
             caller.log(message);
         });
         if !self.caller.wants_progress() {
@@ -81,7 +86,7 @@ impl Take {
         }
         let (notes, caller) = (self.notes.clone(), self.caller.clone());
         cx.on_progress(move |progress| {
-            note(&notes, Note::Progress(progress.clone()));
+            push(&notes, Note::Progress(progress.clone()));
             caller.report_progress(progress);
         })
     }
@@ -114,7 +119,7 @@ impl Take {
     }
 }
 
-fn note(notes: &Mutex<Vec<Note>>, note: Note) {
+fn push(notes: &Mutex<Vec<Note>>, note: Note) {
     notes.lock().unwrap_or_else(PoisonError::into_inner).push(note);
 }
 

@@ -1,3 +1,6 @@
+mod files;
+mod playing;
+
 use std::fs;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -147,20 +150,6 @@ proptest! {
         prop_assert_eq!(replayed, answer);
     }
 
-    #[test]
-    fn a_file_cut_anywhere_loses_its_last_line_alone(cut in 17usize..=1000) {
-        let bench = Bench::new();
-        let line = r#"{"server":"s","method":"tools/call","params":{"name":"t","arguments":{"n":1}},"result":{"é":"x"}}"#;
-        let text = format!("{{\"cassette\":1}}\n{line}\n{line}\n{line}\n");
-        let cut = cut.min(text.len());
-        fs::write(bench.file(), &text.as_bytes()[..cut]).unwrap();
-        let whole = text[..].as_bytes()[..cut].iter().filter(|byte| **byte == b'\n').count() - 1;
-        let unplayed = bench.open().unplayed().len();
-        prop_assert!(unplayed == whole || unplayed == whole + 1, "{} of {}", unplayed, whole);
-        drop(Tape::append(bench.file()).unwrap());
-        prop_assert_eq!(bench.open().unplayed().len(), unplayed);
-        prop_assert!(bench.open().warnings().is_empty());
-    }
 }
 
 #[tokio::test]
@@ -253,81 +242,6 @@ const CALLS: [&str; 5] = [
 ];
 
 #[tokio::test]
-async fn loosely_any_order_will_do_and_the_last_answer_stays() {
-    let bench = Bench::new();
-    bench.write(&CALLS);
-    let cassette = bench.open();
-    let replay = cassette.replay("s").unwrap();
-    let ask = json!({"at": 1.0, "q": "a"});
-    assert_eq!(call(&replay, "u", json!({})).await.unwrap(), r#"{"n":3}"#);
-    for (answer, left) in [(r#"{"n":1}"#, 1), (r#"{"n":2}"#, 0), (r#"{"n":2}"#, 0)] {
-        assert_eq!(call(&replay, "t", ask.clone()).await.unwrap(), answer);
-        assert_eq!(cassette.unplayed().len(), left);
-    }
-    let ignoring = bench.open().ignoring(["/arguments/at"]).replay("s").unwrap();
-    call(&ignoring, "t", json!({"q": "a", "at": "later"})).await.unwrap();
-    assert_eq!(replay.list_tools(&CallContext::new()).await.unwrap().len(), 1);
-}
-
-#[tokio::test]
-async fn strictly_each_call_has_its_turn() {
-    let bench = Bench::new();
-    bench.write(&CALLS);
-    let replay = bench.open().strict().replay("s").unwrap();
-    let ask = json!({"at": 1, "q": "a"});
-    let early = call(&replay, "u", json!({})).await.unwrap_err();
-    assert_eq!(
-        early.message(),
-        "The recording of server \"s\" goes on with tools/call \"t\" in line 2, not with tools/call \"u\""
-    );
-    let early = call(&replay, "t", json!({"q": "b"})).await.unwrap_err();
-    assert_eq!(
-        early.message(),
-        "The recording of server \"s\" goes on with another tools/call \"t\", in line 2, with \"a\" at /arguments/q \
-         instead of \"b\" (and 1 more)"
-    );
-    for _ in 0..3 {
-        replay.list_tools(&CallContext::new()).await.unwrap();
-    }
-    call(&replay, "t", ask.clone()).await.unwrap();
-    call(&replay, "t", ask.clone()).await.unwrap();
-    let other = replay.read_resource("u:1", &CallContext::new()).await.unwrap_err();
-    assert_eq!(
-        other.message(),
-        "The recording of server \"s\" goes on with tools/call \"u\" in line 5, not with resources/read \"u:1\""
-    );
-    call(&replay, "u", json!({})).await.unwrap();
-    let late = call(&replay, "t", ask).await.unwrap_err();
-    assert_eq!(late.message(), "The recording of server \"s\" is at its end, with no answer left to tools/call \"t\"");
-}
-
-#[tokio::test]
-async fn a_miss_names_the_nearest_and_what_differs() {
-    let bench = Bench::new();
-    bench.write(&CALLS);
-    let replay = bench.replay();
-    let mut events = replay.events();
-    let error = call(&replay, "t", json!({"q": "b", "at": 1})).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::NotFound);
-    assert_eq!(
-        error.message(),
-        "The recording of server \"s\" has no answer to tools/call \"t\": the nearest is in line 2, with \"a\" at \
-         /arguments/q instead of \"b\""
-    );
-    assert_eq!(error.get("differs"), Some("\"a\" at /arguments/q instead of \"b\""));
-    assert!(error.get("cassette").unwrap().ends_with("t.jsonl") && error.hint().unwrap().contains("Record it again"));
-    assert!(matches!(events.try_next().unwrap().kind, EventKind::Warning(text) if text == error.message()));
-    let long = call(&replay, "t", json!({"q": "é".repeat(500)})).await.unwrap_err();
-    assert!(long.message().len() < 400, "{long}");
-    let error = call(&replay, "v", json!({})).await.unwrap_err();
-    assert!(error.message().ends_with("the nearest is in line 5, with \"u\" at /name instead of \"v\""), "{error}");
-    let error = replay.get_prompt("p", Arguments::none(), &CallContext::new()).await.unwrap_err();
-    assert!(error.message().ends_with(": recorded is only \"tools/call\", \"tools/list\""), "{error}");
-    let error = bench.open().replay("S").unwrap_err();
-    assert_eq!((error.kind(), error.hint()), (ErrorKind::NotFound, Some("Did you mean \"s\"?")));
-}
-
-#[tokio::test]
 async fn secrets_are_not_written_and_stand_for_themselves() {
     let bench = Bench::new();
     let tape = bench.tape().redacting(Redactor::default().matching(["sk-[0-9]+"]).unwrap()).redacting_fields(["PIN"]);
@@ -344,62 +258,6 @@ async fn secrets_are_not_written_and_stand_for_themselves() {
         call(&bench.replay(), "t", arguments).await.unwrap();
     }
     call(&bench.replay(), "t", json!({"token": "Basic x", "pin": 1, "url": "x?k="})).await.unwrap_err();
-}
-
-#[test]
-fn broken_lines_are_told_by_file_and_line() {
-    let bench = Bench::new();
-    assert!(bench.fault().starts_with("Can't read the cassette FILE: "));
-    for (lines, fault) in [
-        (&[""][..], "FILE is no cassette that can be used: it is empty"),
-        (&["x", "y"], "FILE is no cassette that can be used: its first line has no \"cassette\""),
-        (&[r#"{"cassette":2}"#], "FILE is no cassette that can be used: its format is 2, and this version reads 1"),
-        (&[CALLS[0], "{", CALLS[1]], "The cassette is broken in FILE:2: not valid JSON (byte 1)"),
-        (&[CALLS[0], "", "{}", CALLS[1]], "The cassette is broken in FILE:3: it names no server"),
-        (
-            &[CALLS[0], r#"{"server":"s","method":"m"}"#, CALLS[1]],
-            "The cassette is broken in FILE:2: it has neither a result nor an error",
-        ),
-        (
-            &[CALLS[0], r#"{"server":"s"}"#, CALLS[1]],
-            "The cassette is broken in FILE:2: it has none of method, info, event and error",
-        ),
-        (
-            &[CALLS[0], r#"{"server":"s","event":"x"}"#, CALLS[1]],
-            "The cassette is broken in FILE:2: it has the unknown event \"x\"",
-        ),
-    ] {
-        bench.write(lines);
-        assert_eq!(bench.fault(), fault);
-    }
-    bench.write(&[CALLS[0], CALLS[1], &CALLS[2][..40]]);
-    let cassette = bench.open();
-    assert_eq!(cassette.unplayed().len(), 1);
-    let [warning] = cassette.warnings() else { panic!("{cassette:?}") };
-    assert!(warning.contains("t.jsonl:3: the last line is cut off and was left out"), "{warning}");
-}
-
-#[tokio::test]
-async fn recording_goes_on_behind_what_is_there() {
-    let bench = Bench::new();
-    bench.write(&[CALLS[0], CALLS[1], &CALLS[2][..40]]);
-    let recorder = Tape::append(bench.file()).unwrap().recorder("s", Scripted::new([]));
-    call(&recorder, "new", json!({})).await.unwrap();
-    let text = bench.text();
-    let lines: Vec<_> = text.lines().collect();
-    assert_eq!(lines[..3], [CALLS[0], CALLS[1], r#"{"cassette":1,"servers":["s"]}"#]);
-    assert_eq!(bench.open().unplayed().len(), 2);
-    for other in ["notes\n", "{\"mcpServers\":{}}", "{\"cass", "{\"cassette\":1,\"servers\":[\"a"] {
-        fs::write(bench.file(), other).unwrap();
-        let appended = Tape::append(bench.file());
-        assert_eq!(appended.is_err(), !other.starts_with("{\"cass"), "{other}");
-        assert_eq!(bench.text(), if appended.is_ok() { "" } else { other });
-        if appended.is_ok() {
-            drop(appended);
-            assert_eq!(bench.text(), "{\"cassette\":1,\"servers\":[]}\n");
-        }
-    }
-    assert!(Tape::create(bench.dir.path()).unwrap_err().message().starts_with("Can't write the cassette"));
 }
 
 #[tokio::test]
