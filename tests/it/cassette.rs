@@ -11,7 +11,7 @@ use rmcp::transport::TokioChildProcess;
 use serde_json::json;
 use trunkline::{
     Cassette, Client, ClientBuilder, Config, Connection as _, Environment, ErrorKind, EventKind, FunctionTool,
-    MultiServer, Outcome, Redactor, State, Tape, ToolDefinition, ToolSet,
+    HttpServer, MultiServer, Outcome, Redactor, State, Tape, ToolDefinition, ToolSet,
 };
 use trunkline_tests::*;
 
@@ -215,18 +215,23 @@ async fn secrets_of_every_origin_are_left_out() {
 }
 
 #[tokio::test]
-async fn the_secret_headers_of_a_server_are_left_out() {
+async fn the_secrets_of_a_url_and_its_headers_are_left_out() {
     let dir = TempDir::new();
     let file = dir.join("t.jsonl");
-    let config = r#"{"mcpServers": {"s": {"url": "https://x.example/?k=URL-SECRET-1", "headers": {"Authorization": "Bearer HEAD-SECRET-2"}}}}"#;
-    let entry =
-        Config::parse(config).unwrap().entry("s").unwrap().resolve(&Environment::from_pairs([("", ""); 0])).unwrap();
-    let server = trunkline_tests::contract::server();
-    let recorder = Tape::create(&file).unwrap().recorder("s", server).redacting(entry.redactor);
-    let client = Client::from_connection(recorder).build().unwrap();
-    client.call_tool("echo", json!({"text": "URL-SECRET-1, HEAD-SECRET-2, HEAD"})).await.unwrap();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let serving = HttpServer::new(trunkline_tests::contract::server()).serve(listener).unwrap();
+    let client = Client::http(format!("{}?k=URL-SECRET-1", serving.url()))
+        .label("s")
+        .header("X-Auth", "HEAD-SECRET-2")
+        .bearer("BEAR-SECRET-3")
+        .record(&Tape::create(&file).unwrap())
+        .build()
+        .unwrap();
+    let said = "URL-SECRET-1, HEAD-SECRET-2, BEAR-SECRET-3, HEAD";
+    assert_eq!(client.call_tool("echo", json!({"text": said})).await.unwrap(), said);
+    client.disconnect().await;
     let text = std::fs::read_to_string(&file).unwrap();
-    assert!(!text.contains("SECRET") && text.matches("***, ***, HEAD").count() == 2, "{text}");
+    assert!(!text.contains("SECRET") && text.matches("***, ***, ***, HEAD").count() >= 2, "{text}");
 }
 
 /// Starts this program as a recording server, and waits until it has recorded all that is answered: three calls of

@@ -13,7 +13,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use trunkline::format::{Definitions, Dialect};
 use trunkline::{
-    CallContext, Client, ErrorKind, Limits, MultiServer, Outcome, Tool, ToolDefinition, ToolProxy, ToolResult,
+    CallContext, Cassette, Client, ClientBuilder, ErrorKind, Limits, MultiServer, Outcome, Tape, Tool, ToolDefinition,
+    ToolProxy, ToolResult,
 };
 use trunkline_tests::*;
 
@@ -129,12 +130,16 @@ fn make_repository(path: &Path) {
 
 impl Server {
     fn client(&self) -> Client {
+        self.builder().build().unwrap()
+    }
+
+    fn builder(&self) -> ClientBuilder {
         let mut builder = Client::stdio(&self.command, &self.args).label(&self.id);
         for (name, value) in &self.env {
             builder = builder.env(name, value);
         }
         let limits = Limits { exit_grace: Duration::from_secs(4), ..Limits::default() };
-        builder.limits(limits).start_timeout(Duration::from_secs(120)).timeout(Duration::from_secs(60)).build().unwrap()
+        builder.limits(limits).start_timeout(Duration::from_secs(120)).timeout(Duration::from_secs(60))
     }
 }
 
@@ -373,4 +378,36 @@ fn the_program_lists_calls_reads_and_prompts_each() {
             assert!(code == Some(0) && out.contains(&prompt.text), "{name}: {out}{err}");
         }
     }
+}
+
+/// Two servers by others, recorded and then answered for without them.
+#[tokio::test]
+#[ignore = "testbed"]
+async fn a_recording_of_real_servers_needs_them_no_more() {
+    let bench = Bench::new();
+    let tape = Tape::create(bench.dir.join("tape.jsonl")).unwrap();
+    let servers = ["memory", "filesystem"].map(|id| bench.server(id));
+    let live: Vec<_> = servers.iter().map(|server| server.builder().record(&tape).build().unwrap()).collect();
+    let said = talk(&servers, live).await;
+    tape.check().unwrap();
+    let cassette = Cassette::open(tape.path()).unwrap();
+    let replay = |id: &String| Client::from_connection(cassette.replay(id).unwrap()).label(id).build().unwrap();
+    let replayed = servers.iter().map(|server| replay(&server.id)).collect();
+    assert_eq!(talk(&servers, replayed).await, said);
+    assert_eq!(cassette.unplayed(), [""; 0]);
+}
+
+/// What the tools of these servers are, and what their calls give.
+async fn talk(servers: &[&Server; 2], clients: Vec<Client>) -> Vec<String> {
+    let mut all = MultiServer::new();
+    for client in clients {
+        all.add(client).unwrap();
+    }
+    let mut said: Vec<_> = all.tools().await.unwrap().iter().map(|tool| tool.raw().to_string()).collect();
+    for server in servers {
+        let name = all.exposed_name(&server.id, &server.call.tool);
+        said.push(all.call(&name, &server.call.arguments).await.unwrap().to_string());
+    }
+    all.disconnect().await;
+    said
 }

@@ -108,7 +108,7 @@ pub(crate) struct Cassette {
     #[arg(long, value_name = "FILE", global = true)]
     pub(crate) record: Option<PathBuf>,
     /// Start no server: answer what was recorded in this file
-    #[arg(long, value_name = "FILE", global = true, conflicts_with_all = ["record", "config", "stdio"])]
+    #[arg(long, value_name = "FILE", global = true, conflicts_with_all = ["record", "config", "stdio", "url"])]
     pub(crate) replay: Option<PathBuf>,
     /// Record what this regular expression finds as ***, beside the secrets of the config (can be repeated)
     #[arg(long, value_name = "REGEX", global = true)]
