@@ -1,31 +1,62 @@
-//! Sessions over Streamable HTTP: their id, their loss, their end.
+//! Sessions over Streamable HTTP: their id, their version, their loss, their end.
+
+use std::time::{Duration, Instant};
 
 use serde_json::json;
-use trunkline::{Client, ErrorKind};
+use trunkline::ErrorKind;
 use trunkline_tests::http::*;
 
+use super::{AT_ONCE, client, echo};
+
 #[tokio::test]
-async fn a_session_is_named_by_every_request_and_ended_at_the_end() {
-    let fake = HttpScript::new().strict_version().start();
-    let client = Client::http(fake.url()).build().unwrap();
+async fn p53_every_request_names_the_session_and_the_version_the_server_chose() {
+    let fake = HttpScript::new().strict_version().listening().start();
+    let client = client(&fake);
     assert_eq!(client.list_tools().await.unwrap()[0].name(), "echo");
-    assert_eq!(client.call_tool("echo", json!({"text": "hi"})).await.unwrap(), json!("hi"));
+    assert_eq!(echo(&client, "hi").await.unwrap(), json!("hi"));
+    fake.log().wait_of("GET", 1).await;
     client.disconnect().await;
     let log = fake.log();
     assert_eq!(log.of("DELETE").len(), 1);
-    assert_eq!(log.of("DELETE")[0].header("mcp-session-id"), Some("A"));
     assert!(log.rpc("initialize")[0].header("mcp-protocol-version").is_none());
+    assert!(log.rpc("initialize")[0].header("mcp-session-id").is_none());
+    for request in log.requests().iter().filter(|request| request.rpc_method().as_deref() != Some("initialize")) {
+        assert_eq!(request.header("mcp-session-id"), Some("A"), "{request:?}");
+        assert_eq!(request.header("mcp-protocol-version"), Some("2025-06-18"), "{request:?}");
+    }
+}
+
+#[tokio::test]
+async fn p54_an_unknown_version_ends_the_session_it_began() {
+    for (version, told) in [
+        (r#""protocolVersion":"1999-01-01","#, "1999-01-01"),
+        (r#""protocolVersion":20250618,"#, "20250618"),
+        ("", "names no protocol version"),
+    ] {
+        let answer = format!(
+            r#"{{"jsonrpc":"2.0","id":$ID,"result":{{{version}"capabilities":{{}},"serverInfo":{{"name":"f","version":"1"}}}}}}"#
+        );
+        let first = reply(200).header("Mcp-Session-Id", "A").content("application/json", answer);
+        let fake = HttpScript::new().on(rpc("initialize"), [send(first)]).start();
+        let error = client(&fake).connect().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Protocol);
+        assert!(error.message().contains(told), "{error}");
+        assert!(error.hint().unwrap().contains("2025-06-18"), "{error:?}");
+        let log = fake.log();
+        assert_eq!(log.methods(), ["initialize", "DELETE"]);
+        assert_eq!(log.of("DELETE")[0].header("mcp-session-id"), Some("A"));
+    }
 }
 
 #[tokio::test]
 async fn p52_a_lost_session_is_made_anew_once_for_all() {
     let fake = HttpScript::new().start();
-    let client = Client::http(fake.url()).build().unwrap();
-    client.call_tool("echo", json!({"text": "1"})).await.unwrap();
+    let client = client(&fake);
+    echo(&client, "1").await.unwrap();
     fake.forget_sessions();
     let calls = (0..10).map(|n| {
         let client = client.clone();
-        async move { client.call_tool("echo", json!({"text": n.to_string()})).await }
+        async move { echo(&client, &n.to_string()).await }
     });
     for (n, result) in futures_util::future::join_all(calls).await.into_iter().enumerate() {
         assert_eq!(result.unwrap(), json!(n));
@@ -38,9 +69,100 @@ async fn p52_a_lost_session_is_made_anew_once_for_all() {
 #[tokio::test]
 async fn p52_a_server_that_always_forgets_is_an_error_and_no_loop() {
     let fake = HttpScript::new().on(rpc("tools/call"), [send(lost_session())]).start();
-    let client = Client::http(fake.url()).build().unwrap();
-    let error = client.call_tool("echo", json!({})).await.unwrap_err();
+    let error = echo(&client(&fake), "x").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Closed);
     assert!(!error.may_have_run());
     assert_eq!((fake.log().rpc("initialize").len(), fake.log().rpc("tools/call").len()), (2, 2));
+}
+
+#[tokio::test]
+async fn a_lost_session_ends_no_call_that_is_under_way() {
+    let gate = Gate::new();
+    let slow = [wait(&gate), text_result("late")];
+    let fake = HttpScript::new().on(rpc_call("echo").contains("slow"), slow).start();
+    let client = client(&fake);
+    let (one, other) = tokio::join!(echo(&client, "slow"), async {
+        gate.reached(1).await;
+        fake.forget_sessions();
+        let other = echo(&client, "x").await;
+        gate.open();
+        other
+    });
+    assert_eq!((one.unwrap(), other.unwrap()), (json!("late"), json!("x")));
+}
+
+#[tokio::test]
+async fn p64_a_session_is_ended_once_and_whatever_is_answered() {
+    for status in [200, 204, 404, 405, 500] {
+        let fake = HttpScript::new().on(delete(), [send(reply(status))]).start();
+        let client = client(&fake);
+        let mut events = client.events();
+        echo(&client, "x").await.unwrap();
+        client.disconnect().await;
+        client.disconnect().await;
+        assert_eq!(fake.log().of("DELETE").len(), 1);
+        assert_eq!(client.warnings(), Vec::<String>::new());
+        while let Some(event) = events.next().await {
+            match event.kind {
+                trunkline::EventKind::Closed => break,
+                trunkline::EventKind::Failed(error) => panic!("{error}"),
+                _ => {}
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn p64_a_server_that_never_answers_the_end_holds_nobody_up() {
+    let fake = HttpScript::new().on(delete(), [hang()]).start();
+    let client = client(&fake);
+    echo(&client, "x").await.unwrap();
+    let begun = Instant::now();
+    client.disconnect().await;
+    assert!(begun.elapsed() < Duration::from_millis(4500), "took {:?}", begun.elapsed());
+    assert_eq!(fake.log().of("DELETE").len(), 1);
+}
+
+#[tokio::test]
+async fn p64_the_last_handle_ends_the_session_too() {
+    let fake = HttpScript::new().listening().start();
+    let client = client(&fake);
+    let other = client.clone();
+    echo(&client, "x").await.unwrap();
+    drop(client);
+    echo(&other, "x").await.unwrap();
+    drop(other);
+    let ends = fake.log().wait_of("DELETE", 1).await;
+    assert_eq!(ends[0].header("mcp-session-id"), Some("A"));
+    assert!(fake.sessions().is_empty());
+}
+
+#[tokio::test]
+async fn a_server_without_sessions_is_not_told_of_any_end() {
+    let fake = HttpScript::new().sessionless().start();
+    let client = client(&fake);
+    echo(&client, "x").await.unwrap();
+    client.disconnect().await;
+    assert!(fake.log().of("DELETE").is_empty());
+    assert!(fake.log().requests().iter().all(|request| request.header("mcp-session-id").is_none()));
+}
+
+#[tokio::test]
+async fn clients_of_one_server_have_their_own_sessions() {
+    let fake = HttpScript::new().start();
+    let (one, other) = (client(&fake), client(&fake));
+    let begun = Instant::now();
+    let all = (0..32).flat_map(|n| {
+        [one.clone(), other.clone()].map(|client| async move { (n, echo(&client, &n.to_string()).await.unwrap()) })
+    });
+    for (n, result) in futures_util::future::join_all(all).await {
+        assert_eq!(result, json!(n));
+    }
+    one.disconnect().await;
+    echo(&other, "still").await.unwrap();
+    let ended: Vec<_> =
+        fake.log().of("DELETE").iter().map(|end| end.header("mcp-session-id").map(str::to_owned)).collect();
+    assert_eq!(ended.len(), 1);
+    assert_eq!(fake.sessions().len(), 1);
+    assert!(begun.elapsed() < AT_ONCE);
 }
