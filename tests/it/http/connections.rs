@@ -74,7 +74,7 @@ async fn a_connection_the_server_closed_meanwhile_costs_nothing() {
 fn a_connection_that_was_closed_while_nobody_looked_costs_nothing() {
     let ca = TestCa::new();
     let dir = trunkline_tests::TempDir::new();
-    let script = || HttpScript::new().on(rpc_call("echo"), [default_answer(), cut()]);
+    let script = || HttpScript::new().on(rpc_call("echo"), [default_answer(), pause(10), cut()]);
     for fake in [script().start(), script().start_tls(Tls::of(&ca).http1()), script().start_tls(Tls::of(&ca))] {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let client = at(fake.url()).ca_file(ca.file(&dir)).build().unwrap();

@@ -91,7 +91,7 @@ async fn whom_nobody_vouches_for_is_not_spoken_to() {
     let (ca, other, dir) = (TestCa::new(), TestCa::new(), TempDir::new());
     let of = |tls: Tls<'_>| HttpScript::new().start_tls(tls);
     for (fake, told, fix) in [
-        (of(Tls::of(&other)), "UnknownIssuer", "caFile"),
+        (of(Tls::of(&other)), "BadSignature", "certificate"),
         (of(Tls::of(&ca).names(["other.example"])), "", "host name"),
         (of(Tls::of(&ca).expired()), "xpired", "certificate"),
     ] {
@@ -110,7 +110,7 @@ async fn whom_nobody_vouches_for_is_not_spoken_to() {
 #[tokio::test]
 async fn the_wrong_scheme_is_told_both_ways() {
     let (ca, dir) = (TestCa::new(), TempDir::new());
-    let plain = HttpScript::new().start();
+    let plain = HttpScript::new().on(accepted(), [wire("HTTP/1.1 400 Bad Request\r\n\r\n"), cut()]).start();
     let error = trusting(&ca, &dir, plain.url().replace("http://", "https://")).connect().await.unwrap_err();
     assert!(error.hint().unwrap().contains("http://"), "{error:?}");
     let secure = HttpScript::new().start_tls(Tls::of(&ca));

@@ -52,7 +52,7 @@ async fn p59_signs_of_life_are_no_messages() {
         event(Event::data("hello")),
         event(Event::empty()),
     ];
-    let steps = [vec![sse()], odd.repeat(3).to_vec(), vec![event(Event::data(OK))]].concat();
+    let steps = [vec![sse()], [odd.clone(), odd].concat(), vec![event(Event::data(OK))]].concat();
     let fake = HttpScript::new().on(rpc_call("echo"), steps).start();
     let client = client(&fake);
     assert_eq!(echo(&client, "x").await.unwrap(), json!("ok"));

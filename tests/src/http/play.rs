@@ -95,8 +95,12 @@ async fn in_time<O: Out>(state: &State, request: &HttpRequest, out: &mut O, step
 }
 
 async fn begin<O: Out>(request: &HttpRequest, out: &mut O, reply: &Reply) -> Written {
-    let reply = Reply { body: fill(&reply.body, request), ..reply.clone() };
-    out.head(&reply).await?;
+    let mut reply = Reply { body: fill(&reply.body, request), ..reply.clone() };
+    if request.header("connection").is_some_and(|connection| connection.eq_ignore_ascii_case("close")) {
+        reply = reply.header("Connection", "close");
+    }
+    let reply = &reply;
+    out.head(reply).await?;
     // a head with a length and no body yet is followed by nothing
     let empty = reply.body.is_empty() && reply.framing == Framing::Length;
     if empty { Ok(()) } else { out.body(&reply.body).await }

@@ -10,5 +10,6 @@ mod config;
 mod ending;
 mod harness;
 mod hostile;
+mod http;
 mod list;
 mod read;

@@ -225,6 +225,9 @@ pub(super) fn describe(setup: &Setup, session: Option<&Session>, redactor: &Reda
             error = error.with_context("stderr", lines.join("\n"));
         }
     }
+    if let Some(session) = session {
+        error = session.without_token(error);
+    }
     if redactor.is_empty() { error } else { error.map_text(|text| redactor.redact(text).into_owned()) }
 }
 

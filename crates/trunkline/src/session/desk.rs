@@ -182,7 +182,11 @@ impl Desk {
     }
 
     fn unreadable(&self, line: &[u8], why: Unreadable) {
+        let apart = self.wire().is_some_and(|wire| !wire.is_a_pipe());
         match why {
+            Unreadable::Noise | Unreadable::NotRpc if apart => {
+                self.warn("sent something that is no JSON-RPC message; it was ignored".to_owned());
+            }
             Unreadable::Noise => {
                 self.skip(line, "writes text on its standard output that is no message; it was skipped")
             }

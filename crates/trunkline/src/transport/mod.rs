@@ -21,6 +21,7 @@ use bytes::Bytes;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
+use crate::redact::Secret;
 
 #[cfg(feature = "http")]
 pub(crate) use http::{Endpoint, Proxies};
@@ -198,6 +199,17 @@ impl Wire {
         }
     }
 
+    /// Whether everything the server writes is meant to be a message.
+    pub(crate) fn is_a_pipe(&self) -> bool {
+        match self {
+            #[cfg(feature = "http")]
+            Wire::Http(_) => false,
+            #[cfg(feature = "sse")]
+            Wire::Sse(_) => false,
+            _ => true,
+        }
+    }
+
     /// Whether a message that was taken certainly never reached the peer whole.
     pub(crate) fn lost(&self, sent: &Sent) -> bool {
         match self {
@@ -257,6 +269,17 @@ impl Wire {
             Wire::Sse(wire) => wire.close(),
         }
         CloseReport::default()
+    }
+
+    /// A secret that no configuration knows: the token that was sent last.
+    pub(crate) fn token(&self) -> Option<Secret> {
+        match self {
+            #[cfg(feature = "http")]
+            Wire::Http(wire) => wire.token(),
+            #[cfg(feature = "sse")]
+            Wire::Sse(wire) => wire.token(),
+            _ => None,
+        }
     }
 
     pub(crate) fn evidence(&self) -> Evidence {

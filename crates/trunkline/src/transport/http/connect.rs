@@ -30,6 +30,10 @@ const MAX_PROXY_ANSWER: usize = 16 << 10;
 /// After so long without a sign of life, and then as often, the peer is asked for one.
 const KEEPALIVE: Duration = Duration::from_secs(30);
 
+/// What to do where a proxy wants to know who asks.
+pub(super) const PROXY_LOGIN: &str =
+    "Put user and password into the proxy's URL (HTTP_PROXY, HTTPS_PROXY): http://user:password@host";
+
 /// A byte stream to a server or proxy.
 pub(super) enum Stream {
     Plain(TcpStream),
@@ -61,6 +65,11 @@ impl Route {
     /// For requests that a proxy passes on one by one (that is, without TLS): its login, if it wants one.
     pub(super) fn relay(&self) -> Option<Option<&HeaderValue>> {
         self.proxy.as_ref().filter(|_| !self.origin.tls).map(|proxy| proxy.login.as_ref())
+    }
+
+    /// The proxy on the way, without its login.
+    pub(super) fn shown_proxy(&self) -> Option<&str> {
+        self.proxy.as_ref().map(|proxy| proxy.shown.as_str())
     }
 
     /// Opens a connection; whether it speaks HTTP/2.
@@ -150,6 +159,9 @@ fn unbracketed(host: &Host<String>) -> String {
 
 /// What an I/O error says, without its number.
 pub(super) fn reason(error: &io::Error) -> String {
+    if error.kind() == io::ErrorKind::UnexpectedEof {
+        return "the connection was closed".to_owned(); // TLS says much more, for programmers
+    }
     let text = error.to_string();
     match text.find(" (os error") {
         Some(end) => text[..end].to_owned(),
@@ -244,9 +256,7 @@ async fn tunnel(tcp: &mut TcpStream, proxy: &Proxy, origin: &Origin) -> Result<(
             passed("proxy", &proxy.shown);
             Ok(())
         }
-        Some("407") => {
-            Err(failed(status).with_hint("Put user and password into the proxy's URL: http://user:password@host"))
-        }
+        Some("407") => Err(failed(status).with_hint(PROXY_LOGIN)),
         _ => Err(failed(status)),
     }
 }

@@ -11,7 +11,7 @@ use hyper::header::{
 use hyper::{Method, Request, StatusCode, Uri};
 use url::Url;
 
-use super::connect::{Route, passed};
+use super::connect::{PROXY_LOGIN, Route, passed};
 use super::endpoint::{Endpoint, Origin};
 use super::pool::{Answer, Failure, Pool};
 use crate::auth::Challenge;
@@ -116,8 +116,7 @@ impl Fetcher {
         for (name, value) in &ask.headers {
             headers.insert(name.clone(), value.clone());
         }
-        if let Some(Ok(mut value)) = token.map(|token| HeaderValue::from_str(&format!("Bearer {}", token.expose()))) {
-            value.set_sensitive(true);
+        if let Some(value) = token.and_then(bearer) {
             headers.insert(AUTHORIZATION, value);
         }
         request
@@ -163,8 +162,20 @@ impl Fetcher {
     async fn token_at_hand(&self, challenge: Option<&Challenge>) -> Result<Option<Secret>> {
         let Some(tokens) = &self.endpoint.tokens else { return Ok(None) };
         let token = tokens.token(challenge).await?;
+        if token.as_ref().is_some_and(|token| bearer(token).is_none()) {
+            let error = Error::new(
+                ErrorKind::Auth,
+                "The token can't be sent: it holds a line break or another control character",
+            );
+            return Err(error.with_hint("Look at where the token comes from"));
+        }
         (*lock(&self.token)).clone_from(&token);
         Ok(token)
+    }
+
+    /// The token at hand.
+    pub(super) fn token(&self) -> Option<Secret> {
+        lock(&self.token).clone()
     }
 
     /// Another token than the one that was refused, if there is one.
@@ -199,7 +210,9 @@ impl Fetcher {
     fn status_error(&self, answer: &Answer, body: &[u8]) -> Error {
         let status = answer.status;
         let asked = answer.headers.get(WWW_AUTHENTICATE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let mut message = format!("{} answered {status}", self.shown());
+        let by_proxy = self.pool.route().shown_proxy().filter(|_| status == StatusCode::PROXY_AUTHENTICATION_REQUIRED);
+        let who = by_proxy.map_or_else(|| self.shown(), |proxy| format!("The proxy {proxy}"));
+        let mut message = format!("{who} answered {status}");
         let said = self.snippet(body);
         if !said.is_empty() {
             message = format!("{message}: {said}");
@@ -239,6 +252,7 @@ impl Fetcher {
             405 | 406 | 415 => {
                 (ErrorKind::Unreachable, text("Is this the URL of an MCP endpoint, and of this kind (http, sse)?"))
             }
+            407 => (ErrorKind::Unreachable, text(PROXY_LOGIN)),
             429 => (ErrorKind::Unreachable, text("Too many requests: try again later")),
             502..=504 => {
                 (ErrorKind::Unreachable, text("A proxy in front of the server can't reach it, or didn't wait for it"))
@@ -253,7 +267,7 @@ impl Fetcher {
         let text = String::from_utf8_lossy(&text[..text.len().min(4 * SHOWN)]);
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let short: String = words.chars().filter(|c| !c.is_control()).take(SHOWN).collect();
-        match &*lock(&self.token) {
+        match self.token() {
             Some(token) => Redactor::new([token.expose()]).redact(&short).into_owned(),
             None => short,
         }
@@ -277,6 +291,13 @@ fn holds_error(text: &Bytes) -> bool {
         );
     });
     found
+}
+
+/// The header that carries a token, if one can.
+fn bearer(token: &Secret) -> Option<HeaderValue> {
+    let mut value = HeaderValue::from_str(&format!("Bearer {}", token.expose())).ok()?;
+    value.set_sensitive(true);
+    Some(value)
 }
 
 /// Path and query, as a request names them.

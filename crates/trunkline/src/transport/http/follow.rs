@@ -27,27 +27,27 @@ pub(super) enum End {
     Clean,
     /// It broke; why.
     Broken(String),
+    /// Nothing came for longer than it may be silent; told.
+    Silent(String),
     /// It must not be followed any further.
     Refused(Error),
 }
 
-/// Reads the stream to its end. `take` gets each event that may be a message.
+/// Reads the stream to its end, or until it was silent for too long (zero: as long as it likes). `take` gets each event that may be a message.
 pub(super) async fn follow(
     body: &mut Body,
     place: &mut Place,
     limits: &Limits,
+    silence: Duration,
     take: &mut (dyn FnMut(&Event, Bytes) + Send),
 ) -> End {
     let mut parser = Parser::default();
     loop {
-        let chunk = match within(limits.stream_silence, body.chunk()).await {
+        let chunk = match within(silence, body.chunk()).await {
             Ok(Ok(Some(chunk))) => chunk,
             Ok(Ok(None)) => return End::Clean,
             Ok(Err(error)) => return End::Broken(error.to_string()),
-            Err(_) => {
-                let seconds = limits.stream_silence.as_secs_f64();
-                return End::Broken(format!("nothing came for {seconds} s (Limits::stream_silence)"));
-            }
+            Err(_) => return End::Silent(silent(silence)),
         };
         parser.push(&chunk);
         while let Some(mut event) = parser.next() {
@@ -64,6 +64,10 @@ pub(super) async fn follow(
             return End::Refused(too_long(limits.max_message));
         }
     }
+}
+
+pub(super) fn silent(limit: Duration) -> String {
+    format!("nothing came for {} s (Limits::stream_silence)", limit.as_secs_f64())
 }
 
 pub(super) fn too_long(max: usize) -> Error {

@@ -1,6 +1,7 @@
 //! HTTP+SSE of revision 2024-11-05: one stream brings everything, each message out is a POST to where the stream says.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::Method;
@@ -18,7 +19,7 @@ use super::streamable::{content_type, drain};
 use super::{ACCEPT_BOTH, ACCEPT_EVENTS, Progress};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
-use crate::redact::mask_url;
+use crate::redact::{Secret, mask_url};
 use crate::transport::{Evidence, Exchange, Inbox, Kind};
 
 /// An open session over HTTP+SSE.
@@ -52,13 +53,13 @@ impl SseWire {
     pub(crate) async fn send(&self, kind: Kind, line: Vec<u8>) -> Result<Option<Exchange>> {
         let core = self.core.clone();
         match kind {
-            Kind::Request { .. } => Ok(Some(Exchange::new(async move {
-                match core.post(line.into()).await {
+            Kind::Request { id, .. } => Ok(Some(Exchange::new(async move {
+                match core.post(line.into(), Some(id)).await {
                     Ok(()) => std::future::pending().await, // the answer comes on the stream
                     Err(error) => error,
                 }
             }))),
-            Kind::Other => core.post(line.into()).await.map(|()| None),
+            Kind::Other => core.post(line.into(), None).await.map(|()| None),
         }
     }
 
@@ -66,7 +67,7 @@ impl SseWire {
     pub(crate) fn tell(&self, line: Vec<u8>) {
         let core = self.core.clone();
         self.runtime.spawn(async move {
-            if let Err(error) = core.post(line.into()).await {
+            if let Err(error) = core.post(line.into(), None).await {
                 tracing::debug!(%error, "a notification was not delivered");
             }
         });
@@ -76,6 +77,10 @@ impl SseWire {
         self.reading.abort();
         self.core.fetcher.pool().close();
         self.core.inbox.closed(crate::transport::gone());
+    }
+
+    pub(crate) fn token(&self) -> Option<Secret> {
+        self.core.fetcher.token()
     }
 
     pub(crate) fn evidence(&self) -> Evidence {
@@ -127,13 +132,13 @@ impl Core {
             "endpoint" => refused = self.take_target(&data).err().or(refused.take()),
             _ => hand_on(&*self.inbox, event, data, None),
         };
-        let end = follow(&mut answer.body, &mut place, &self.limits, &mut take).await;
+        let end = follow(&mut answer.body, &mut place, &self.limits, Duration::ZERO, &mut take).await;
         if let Some(error) = refused {
             return error;
         }
         let why = match end {
             End::Clean => "it ended it".to_owned(),
-            End::Broken(why) => why,
+            End::Broken(why) | End::Silent(why) => why,
             End::Refused(error) => return error,
         };
         Error::new(ErrorKind::Closed, format!("The server's stream is over: {why}"))
@@ -177,7 +182,8 @@ impl Core {
         verdict
     }
 
-    async fn post(&self, line: Bytes) -> Result<()> {
+    /// Posts a message; an error that the answer holds belongs to the request it is `about`.
+    async fn post(&self, line: Bytes, about: Option<u64>) -> Result<()> {
         let mut told = self.target.subscribe();
         let target = told.wait_for(Option::is_some).await.ok().and_then(|target| target.clone());
         let target = target.unwrap_or_else(|| Err(crate::transport::gone()))?;
@@ -193,6 +199,9 @@ impl Core {
                 Refusal::Status(error) => Err(error),
                 Refusal::Rpc(text) => {
                     let message = format!("The server refused a message: {}", self.fetcher.snippet(&text));
+                    if about.is_some() {
+                        self.inbox.message(text, about);
+                    }
                     Err(Error::new(ErrorKind::Protocol, message))
                 }
             },

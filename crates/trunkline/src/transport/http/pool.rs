@@ -31,7 +31,7 @@ pub(super) struct Pool {
 #[derive(Default)]
 struct State {
     idle: Vec<Idle>,
-    shared: Option<http2::SendRequest<Full<Bytes>>>,
+    shared: Option<Shared>,
     /// Somebody closes what nobody uses any more.
     reaped: bool,
     closed: bool,
@@ -39,7 +39,14 @@ struct State {
 
 struct Idle {
     lane: Box<Lane>,
+    since: Instant,
     until: Instant,
+}
+
+/// An HTTP/2 connection.
+struct Shared {
+    sender: http2::SendRequest<Full<Bytes>>,
+    used: Instant,
 }
 
 /// An HTTP/1.1 connection and what drives it, while it lives. Large, so it is kept in a box.
@@ -158,9 +165,15 @@ impl Pool {
     /// Sends a request and waits for the head of the answer. A connection that was kept too long is replaced, as long
     /// as nothing was sent over it.
     pub(super) async fn send(self: &Arc<Self>, mut request: Request<Full<Bytes>>) -> Result<Answer, Failure> {
+        let mut again = true;
         loop {
-            if let Some(shared) = self.shared() {
-                return self.send_shared(shared, request).await;
+            if let Some(shared) = self.shared().await {
+                match self.send_shared(shared, request).await {
+                    Err((_, Some(unsent))) if again => (again, request) = (false, unsent),
+                    Err((failure, _)) => return Err(failure),
+                    Ok(answer) => return Ok(answer),
+                }
+                continue;
             }
             let (lane, kept) = match self.take_idle().await {
                 Some(lane) => (lane, true),
@@ -177,18 +190,24 @@ impl Pool {
         }
     }
 
-    fn shared(&self) -> Option<http2::SendRequest<Full<Bytes>>> {
+    async fn shared(&self) -> Option<http2::SendRequest<Full<Bytes>>> {
+        let used = self.state().shared.as_ref().map(|shared| shared.used)?;
+        hear_after(used).await;
         let mut state = self.state();
-        if state.shared.as_ref().is_some_and(http2::SendRequest::is_closed) {
+        let shared = state.shared.as_mut()?;
+        if shared.sender.is_closed() {
             state.shared = None;
+            return None;
         }
-        state.shared.clone()
+        shared.used = Instant::now();
+        Some(shared.sender.clone())
     }
 
     async fn take_idle(&self) -> Option<Box<Lane>> {
         loop {
             let idle = self.state().idle.pop()?;
             let mut lane = idle.lane;
+            hear_after(idle.since).await;
             if idle.until > Instant::now() && lane.is_usable().await {
                 return Some(lane);
             }
@@ -222,7 +241,7 @@ impl Pool {
             tokio::spawn(async move {
                 let _ = driver.await; // whoever waits for an answer hears of it
             });
-            self.state().shared = Some(sender);
+            self.state().shared = Some(Shared { sender, used: Instant::now() });
             return Ok(None);
         }
         let (sender, driver) = http1::handshake(TokioIo::new(stream)).await.map_err(failed)?;
@@ -250,13 +269,14 @@ impl Pool {
         self: &Arc<Self>,
         mut shared: http2::SendRequest<Full<Bytes>>,
         mut request: Request<Full<Bytes>>,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Answer, (Failure, Option<Request<Full<Bytes>>>)> {
         self.address(&mut request, true);
         match shared.try_send_request(request).await {
             Ok(response) => Ok(self.answer(response, None)),
             Err(mut failed) => {
-                let left = failed.take_message().is_none();
-                Err(Failure { error: self.broken("waiting for the answer of", failed.error()), left })
+                let unsent = failed.take_message();
+                let error = self.broken("waiting for the answer of", failed.error());
+                Err((Failure { error, left: unsent.is_none() }, unsent))
             }
         }
     }
@@ -290,7 +310,8 @@ impl Pool {
         if state.closed || lane.driver.is_none() || state.idle.len() >= self.limits.http_idle_connections {
             return;
         }
-        state.idle.push(Idle { lane, until: Instant::now() + keep });
+        let since = Instant::now();
+        state.idle.push(Idle { lane, since, until: since + keep });
         if !std::mem::replace(&mut state.reaped, true) {
             tokio::spawn(reap(Reaper(Arc::downgrade(self))));
         }
@@ -302,8 +323,15 @@ impl Pool {
             cause = deeper;
         }
         let why = cause.downcast_ref().map_or_else(|| cause.to_string(), super::connect::reason);
-        Error::new(ErrorKind::Unreachable, format!("The connection broke while {doing} {}: {why}", self.route.origin))
-            .with_context("stage", "connection")
+        let message = format!("The connection broke while {doing} {}: {why}", self.route.origin);
+        let broken = Error::new(ErrorKind::Unreachable, message).with_context("stage", "connection");
+        if !error.is_parse() {
+            return broken;
+        }
+        broken.with_hint(match self.route.origin.tls {
+            true => "What answers there doesn't speak HTTP: is the port in the URL right?",
+            false => "What answers there doesn't speak plain HTTP: try https:// in the URL, or another port",
+        })
     }
 }
 
@@ -313,6 +341,15 @@ pub(super) async fn within<T>(
     work: impl Future<Output = T>,
 ) -> Result<T, tokio::time::error::Elapsed> {
     if limit.is_zero() { Ok(work.await) } else { tokio::time::timeout(limit, work).await }
+}
+
+/// Lets the runtime hear what came in since `then`, such as the end of a connection: nothing may have driven it.
+async fn hear_after(then: Instant) {
+    const QUIET: Duration = Duration::from_millis(5);
+    if then.elapsed() > QUIET {
+        tokio::task::yield_now().await; // the news comes in
+        tokio::task::yield_now().await; // who drives the connection takes it
+    }
 }
 
 /// How long the server says it keeps an idle connection, less a second for the way of the next request.

@@ -20,7 +20,7 @@ const LONG: Duration = Duration::from_secs(60);
 pub(super) async fn listen(core: Weak<Core>, opened: oneshot::Sender<()>) {
     let mut opened = Some(opened);
     let mut place = Place::default();
-    let mut tries = 0;
+    let (mut tries, mut was_there) = (0, false);
     loop {
         let begun = Instant::now();
         place.heard = false;
@@ -28,13 +28,14 @@ pub(super) async fn listen(core: Weak<Core>, opened: oneshot::Sender<()>) {
             let Some(core) = core.upgrade() else { return };
             match core.get(place.last.as_deref()).await {
                 Err(failure) => tracing::debug!(error = %failure.error, "the standing stream can't be opened"),
-                Ok(answer) if core.is_lost(answer.status) => return drop(core.lose()),
+                Ok(answer) if was_there && core.is_lost(answer.status) => return drop(core.lose()),
                 Ok(mut answer)
                     if answer.status.is_success() && content_type(&answer).as_deref() == Some("text/event-stream") =>
                 {
+                    was_there = true;
                     core.listens.store(true, Ordering::Relaxed);
                     drop(opened.take());
-                    let end = follow(&mut answer.body, &mut place, &core.limits, &mut |event, data| {
+                    let end = follow(&mut answer.body, &mut place, &core.limits, Duration::ZERO, &mut |event, data| {
                         hand_on(&*core.inbox, event, data, None);
                     })
                     .await;
@@ -45,7 +46,7 @@ pub(super) async fn listen(core: Weak<Core>, opened: oneshot::Sender<()>) {
                     }
                 }
                 Ok(answer) if may_come_back(answer.status) => {}
-                Ok(_) => return, // there is none
+                Ok(_) => return, // there is none; some servers say so with 404
             }
         }
         drop(opened.take());
@@ -59,6 +60,6 @@ pub(super) async fn listen(core: Weak<Core>, opened: oneshot::Sender<()>) {
 }
 
 /// Whether a refusal may be for the moment only.
-fn may_come_back(status: StatusCode) -> bool {
+pub(super) fn may_come_back(status: StatusCode) -> bool {
     matches!(status.as_u16(), 429 | 500 | 502..=504)
 }

@@ -13,11 +13,13 @@ use tokio::task::AbortHandle;
 use super::connect::passed;
 use super::endpoint::Endpoint;
 use super::fetch::{Ask, Fetcher, LAST_EVENT_ID, PROTOCOL_VERSION, Refusal, SESSION_ID, lock};
-use super::follow::{End, Place, follow, hand_on, too_long};
-use super::pool::{Answer, Body, Failure};
+use super::follow::{End, Place, follow, hand_on, silent, too_long};
+use super::pool::{Answer, Body, Failure, within};
+use super::standing::may_come_back;
 use super::{ACCEPT_BOTH, ACCEPT_EVENTS, Progress, standing};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
+use crate::redact::Secret;
 use crate::transport::{Evidence, Exchange, Inbox, Kind};
 
 /// An open session over HTTP.
@@ -118,6 +120,10 @@ impl HttpWire {
         }
     }
 
+    pub(crate) fn token(&self) -> Option<Secret> {
+        self.core.fetcher.token()
+    }
+
     pub(crate) fn evidence(&self) -> Evidence {
         Evidence { alive: true, waits: Some(self.core.progress.told()), ..Evidence::default() }
     }
@@ -207,11 +213,11 @@ impl Core {
         match kind.as_deref() {
             Some("text/event-stream") => self.take_events(id, answer.body).await,
             Some("application/json") | None => {
-                let text = whole(&mut answer.body, self.limits.max_message).await?;
+                let text = whole(&mut answer.body, &self.limits).await?;
                 self.take_json(id, status, text).await
             }
             Some(other) => {
-                let text = whole(&mut answer.body, self.limits.max_message).await.unwrap_or_default();
+                let text = whole(&mut answer.body, &self.limits).await.unwrap_or_default();
                 Err(self.not_mcp(other, &text))
             }
         }
@@ -227,8 +233,9 @@ impl Core {
         if !text.trim_ascii_start().starts_with(b"{") && !text.trim_ascii_start().starts_with(b"[") {
             return Err(self.not_mcp("text that is no JSON", &text));
         }
-        self.inbox.message(text, Some(id));
-        Err(no_answer("its answer is for another request"))
+        self.inbox.message(text.clone(), Some(id));
+        let sent = if self.inbox.awaits(id) { self.fetcher.snippet(&text) } else { String::new() };
+        Err(no_answer(&format!("it sent something else: {sent}")))
     }
 
     fn not_mcp(&self, kind: &str, text: &[u8]) -> Error {
@@ -246,35 +253,47 @@ impl Core {
         let mut tries = 0;
         loop {
             place.heard = false;
-            let end = follow(&mut body, &mut place, &self.limits, &mut |event, data| {
+            let silence = self.limits.stream_silence;
+            let end = follow(&mut body, &mut place, &self.limits, silence, &mut |event, data| {
                 hand_on(&*self.inbox, event, data, Some(id));
             })
             .await;
-            let why = match end {
+            let error = match end {
                 _ if !self.inbox.awaits(id) => return Ok(()),
                 End::Refused(error) => return Err(error),
-                End::Clean => "the server ended the stream".to_owned(),
-                End::Broken(why) => why,
+                End::Clean => no_answer("the server ended the stream"),
+                End::Broken(why) => no_answer(&why),
+                End::Silent(why) => no_answer(&why).with_kind_if(true, ErrorKind::Deadline),
             };
             tries = if place.heard { 1 } else { tries + 1 };
-            let Some(last) = place.last.clone().filter(|_| tries <= self.limits.max_resumes) else {
-                return Err(no_answer(&why));
-            };
-            tokio::time::sleep(pause(place.retry, tries)).await;
-            body = self.resumed(&last, &why).await?;
+            body = self.resumed(&place, &mut tries, error).await?;
         }
     }
 
-    async fn resumed(&self, last: &str, why: &str) -> Result<Body> {
-        let answer =
-            self.get(Some(last)).await.map_err(|failure| no_answer(&format!("{why}; {}", failure.error.message())))?;
-        if self.is_lost(answer.status) {
-            return Err(self.lose().with_may_have_run(true));
+    /// Asks for the rest of a stream that ended with this error, several times where that may help.
+    async fn resumed(&self, place: &Place, tries: &mut usize, mut error: Error) -> Result<Body> {
+        let Some(last) = &place.last else { return Err(error) };
+        while *tries <= self.limits.max_resumes {
+            tokio::time::sleep(pause(place.retry, *tries)).await;
+            let (why, passing) = match self.get(Some(last)).await {
+                Ok(answer) if self.is_lost(answer.status) => return Err(self.lose().with_may_have_run(true)),
+                Ok(answer)
+                    if answer.status.is_success() && content_type(&answer).as_deref() == Some("text/event-stream") =>
+                {
+                    return Ok(answer.body);
+                }
+                Ok(answer) => (format!("the server answered {}", answer.status), may_come_back(answer.status)),
+                Err(Failure { error, .. }) => {
+                    (error.message().to_owned(), matches!(error.kind(), ErrorKind::Unreachable | ErrorKind::Deadline))
+                }
+            };
+            error = no_answer(&format!("its stream broke and, asked for the rest: {why}"));
+            if !passing {
+                break;
+            }
+            *tries += 1;
         }
-        if answer.status.is_success() && content_type(&answer).as_deref() == Some("text/event-stream") {
-            return Ok(answer.body);
-        }
-        Err(no_answer(&format!("{why}; asked for the rest, the server answered {}", answer.status)))
+        Err(error)
     }
 
     /// Takes the id that the server gives the session with its answer to the handshake.
@@ -339,20 +358,26 @@ pub(super) fn content_type(answer: &Answer) -> Option<String> {
     Some(told.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()).filter(|kind| !kind.is_empty())
 }
 
-async fn whole(body: &mut Body, max: usize) -> Result<Bytes> {
-    let broken = |error: hyper::Error| no_answer(&format!("the answer broke off: {error}"));
-    let Some(first) = body.chunk().await.map_err(broken)? else { return Ok(Bytes::new()) };
-    let Some(second) = body.chunk().await.map_err(broken)? else { return Ok(first) };
+/// The whole body, if it isn't too long. One piece stays as it is.
+async fn whole(body: &mut Body, limits: &Limits) -> Result<Bytes> {
+    let Some(first) = piece(body, limits).await? else { return Ok(Bytes::new()) };
+    let Some(second) = piece(body, limits).await? else { return Ok(first) };
     let mut all = BytesMut::with_capacity(2 * (first.len() + second.len()));
     all.extend_from_slice(&first);
     all.extend_from_slice(&second);
-    while let Some(chunk) = body.chunk().await.map_err(broken)? {
+    while all.len() <= limits.max_message {
+        let Some(chunk) = piece(body, limits).await? else { return Ok(all.freeze()) };
         all.extend_from_slice(&chunk);
-        if all.len() > max {
-            return Err(too_long(max));
-        }
     }
-    Ok(all.freeze())
+    Err(too_long(limits.max_message))
+}
+
+async fn piece(body: &mut Body, limits: &Limits) -> Result<Option<Bytes>> {
+    match within(limits.stream_silence, body.chunk()).await {
+        Ok(Ok(Some(piece))) if piece.len() > limits.max_message => Err(too_long(limits.max_message)),
+        Ok(piece) => piece.map_err(|error| no_answer(&format!("the answer broke off: {error}"))),
+        Err(_) => Err(no_answer(&silent(limits.stream_silence)).with_kind_if(true, ErrorKind::Deadline)),
+    }
 }
 
 /// Reads and drops what there is, so that the connection can be used again.
