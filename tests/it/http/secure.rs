@@ -100,7 +100,7 @@ async fn whom_nobody_vouches_for_is_not_spoken_to() {
         assert!(error.message().contains(&fake.origin()) && error.message().contains(told), "{error}");
         assert!(error.hint().unwrap().contains(fix), "{error:?}");
         assert!(fake.log().requests().is_empty());
-        assert_eq!(fake.log().tls_refused(), [1]);
+        fake.log().wait_for("the refusal", |log| (log.tls_refused() == [1]).then_some(())).await;
     }
     let fake = of(Tls::of(&ca));
     let error = at(fake.url()).build().unwrap().connect().await.unwrap_err();

@@ -24,7 +24,7 @@ fn a_server_is_listed_and_called_by_its_url() {
     let (bench, fake) = (Bench::new(), HttpScript::new().start());
     let url = format!("fake={}", fake.url());
     let ran = bench.run(&["list", "--url", &url, "--header", "X-Team: blue"]);
-    ran.is(0, "fake\n  echo\n", "1 tool from 1 server\n");
+    ran.is(0, "fake\n  echo()\n", "1 tool from 1 server\n");
     let ran = bench.run(&["call", "--url", &url, "--header", "X-Team: blue", "fake.echo", "text=hi"]);
     ran.is(0, "hi\n", "");
     assert!(fake.log().requests().iter().all(|request| request.header("x-team") == Some("blue")));

@@ -325,7 +325,8 @@ impl Pool {
         let why = cause.downcast_ref().map_or_else(|| cause.to_string(), super::connect::reason);
         let message = format!("The connection broke while {doing} {}: {why}", self.route.origin);
         let broken = Error::new(ErrorKind::Unreachable, message).with_context("stage", "connection");
-        if !error.is_parse() {
+        let unasked = why.contains("unexpected message"); // it spoke first, or again
+        if !error.is_parse() && !unasked {
             return broken;
         }
         broken.with_hint(match self.route.origin.tls {
