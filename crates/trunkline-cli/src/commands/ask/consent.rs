@@ -19,6 +19,10 @@ impl Consent {
         Self { policy, person: Person::new(), always: RefCell::default() }
     }
 
+    pub(crate) fn is_somebody_there(&self) -> bool {
+        self.person.is_there
+    }
+
     /// Whether the call is made; if not, why, in words for the model. `question` is put to the person.
     pub(crate) async fn to(&self, tool: &Known, question: impl FnOnce() -> String) -> Result<(), String> {
         match self.policy.rule(tool) {

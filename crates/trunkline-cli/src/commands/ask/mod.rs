@@ -16,7 +16,7 @@ use trunkline::{Environment, Error, ErrorKind, Redactor, Secret};
 
 use crate::args;
 use crate::exit::{Exit, Failure, Outcome};
-use crate::render::{Screen, escape};
+use crate::render::{Screen, escape, list};
 use crate::servers::Servers;
 use crate::values::read_file;
 use consent::Consent;
@@ -65,7 +65,13 @@ impl Ask {
         let endpoint = Endpoint::new(target, mask.clone())?;
         let view = View::new(screen, mask.clone());
         view.waits_for("connecting");
-        let tools = Tools::of(servers, &self.args.server, &self.policy, self.strict, screen).await?;
+        if self.args.server.is_empty() {
+            servers.config.problems().iter().for_each(|problem| screen.report(&list::dead(&problem.to_error())));
+        }
+        let tools = Tools::of(servers, &self.args.server, endpoint.dialect(), &self.policy).await?;
+        view.rests();
+        tools.tell(screen);
+        tools.ensure(servers, self.strict)?;
         let mut talk = Talk {
             endpoint,
             tools,
@@ -105,12 +111,12 @@ impl Ask {
 /// Shows how the conversation ended.
 fn finish(talk: &Talk<'_>, outcome: Outcome<String>, screen: &Screen) -> Outcome<Exit> {
     let refused = talk.transcript.refused();
-    if !refused.is_empty() {
+    if !refused.is_empty() && !talk.consent.is_somebody_there() {
         let shown: Vec<_> = refused.iter().map(|address| escape::line(address)).collect();
         screen.note(&format!("note: refused: {}; --allow GLOB lets them run", shown.join(", ")));
     }
     if screen.json {
-        let document = talk.transcript.document(&outcome, &talk.tools.set.failures(), &talk.mask);
+        let document = talk.transcript.document(&outcome, &talk.tools.failures, &talk.mask);
         screen.print_exact(document.as_bytes())?;
         return outcome.map(|_| Exit::Done).map_err(|failure| Failure::told(failure.exit));
     }

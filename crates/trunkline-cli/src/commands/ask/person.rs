@@ -18,7 +18,7 @@ pub(crate) enum Answer {
 /// The person, if there is one.
 #[derive(Debug)]
 pub(crate) struct Person {
-    is_there: bool,
+    pub(crate) is_there: bool,
     /// Held while a question is open.
     turn: Mutex<()>,
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use futures_util::FutureExt as _;
+use serde_json::Value;
 use trunkline::format::{Definitions, Dialect};
 use trunkline::{
     CallContext, Connection as _, Error, EventKind, Events, Limits, MultiServer, Outcome as Listed, ToolDefinition,
@@ -29,56 +30,28 @@ pub(crate) struct Known {
 /// The tools of the chosen servers.
 pub(crate) struct Tools {
     multi: MultiServer,
+    events: Events,
+    dialect: Dialect,
     pub(crate) set: ToolSet,
     /// By the name that the set has for it.
     known: HashMap<String, Known>,
-    events: Events,
+    /// The servers that gave no tools when they were asked last, and why.
+    pub(crate) failures: Vec<(String, Error)>,
+    /// Those that haven't answered yet.
+    pending: Vec<String>,
     pub(crate) definitions: Definitions,
 }
 
 impl Tools {
-    /// Asks the servers for their tools, tells of those that have none, and leaves out what the policy denies.
-    pub(crate) async fn of(
-        servers: &Servers,
-        labels: &[String],
-        policy: &Policy,
-        strict: bool,
-        screen: &Screen,
-    ) -> Outcome<Self> {
+    /// Asks these servers, or all, for their tools. What the policy denies is left out.
+    pub(crate) async fn of(servers: &Servers, labels: &[String], dialect: Dialect, policy: &Policy) -> Outcome<Self> {
         let multi = servers.chosen(labels, Limits::default())?;
         let set = ToolSet::builder().mcp(&multi).build()?;
-        let (events, definitions) = (multi.events(), Definitions::new(Dialect::OpenAiChat, []));
-        let mut tools = Self { multi, set, known: HashMap::new(), events, definitions };
-        if labels.is_empty() {
-            servers.config.problems().iter().for_each(|problem| screen.report(&list::dead(&problem.to_error())));
-        }
-        let (mut missing, mut lost) = (Vec::new(), None);
-        for listing in tools.multi.tools_by_server(&CallContext::new()).await {
-            match listing.outcome {
-                Listed::Ready(_) => continue,
-                Listed::Pending => screen.report(&list::starting(&listing.server)),
-                Listed::Failed(error) => {
-                    screen.report(&list::dead(&error));
-                    lost.get_or_insert(error);
-                }
-            }
-            missing.push(listing.server);
-        }
-        tools.refuse_if_missing(servers, &missing, lost, strict)?;
+        let (events, definitions) = (multi.events(), Definitions::new(dialect, []));
+        let (known, failures, pending) = (HashMap::new(), Vec::new(), Vec::new());
+        let mut tools = Self { multi, events, dialect, set, known, failures, pending, definitions };
         tools.list(policy).await;
-        tools.tell(screen);
         Ok(tools)
-    }
-
-    /// Tells what the model isn't shown as the servers have it.
-    fn tell(&self, screen: &Screen) {
-        for warning in self.definitions.warnings() {
-            screen.note(&format!("note: {}", escape::line(warning)));
-        }
-        if screen.verbose > 0 {
-            let lossy = self.definitions.report().iter().filter(|report| report.is_lossy());
-            lossy.for_each(|report| screen.note(&escape::text(&format!("shown otherwise: {report}"))));
-        }
     }
 
     /// Lists again where a server has other tools than before, or has become ready.
@@ -94,35 +67,60 @@ impl Tools {
 
     /// What the model is shown from now on.
     async fn list(&mut self, policy: &Policy) {
-        let mut shown: Vec<ToolDefinition> = self.set.definitions().await.unwrap_or_default();
+        let mut shown = Vec::new();
+        self.failures.clear();
+        self.pending.clear();
         for listing in self.multi.tools_by_server(&CallContext::new()).await {
-            let Listed::Ready(tools) = listing.outcome else { continue };
-            for tool in tools {
-                let exposed = self.multi.exposed_name(&listing.server, tool.name());
-                self.known.insert(exposed, known(&listing.server, &tool));
+            match listing.outcome {
+                Listed::Ready(tools) => {
+                    shown.extend(tools.iter().filter_map(|tool| self.show(&listing.server, tool, policy)))
+                }
+                Listed::Failed(error) => self.failures.push((listing.server, error)),
+                Listed::Pending => self.pending.push(listing.server),
             }
         }
-        shown.retain(|tool| policy.rule(&self.known(tool.name())) != Rule::Deny);
-        self.definitions = Definitions::new(Dialect::OpenAiChat, &shown);
+        self.definitions = Definitions::new(self.dialect, &shown);
+    }
+
+    /// The tool under the name that the set has for it, unless it is denied.
+    fn show(&mut self, server: &str, tool: &ToolDefinition, policy: &Policy) -> Option<ToolDefinition> {
+        let (name, known) = (self.multi.exposed_name(server, tool.name()), known(server, tool));
+        let is_shown = policy.rule(&known) != Rule::Deny;
+        self.known.insert(name.clone(), known);
+        is_shown.then(|| tool.clone().with("name", Value::from(name)))
     }
 
     /// Whose tool a name means; a name alone where that isn't known.
     pub(crate) fn known(&self, name: &str) -> Known {
-        self.known.get(name).cloned().unwrap_or_else(|| Known {
-            server: self.set.server(name).unwrap_or_default(),
-            name: name.to_owned(),
-            address: name.to_owned(),
-            only_reads: false,
-        })
+        let unknown =
+            || Known { server: String::new(), name: name.to_owned(), address: name.to_owned(), only_reads: false };
+        self.known.get(name).cloned().unwrap_or_else(unknown)
     }
 
-    fn refuse_if_missing(&self, servers: &Servers, missing: &[String], lost: Option<Error>, strict: bool) -> Outcome {
+    /// Tells of servers that gave no tools, and of tools that the model isn't shown as they are.
+    pub(crate) fn tell(&self, screen: &Screen) {
+        self.failures.iter().for_each(|(_, failure)| screen.report(&list::dead(failure)));
+        self.pending.iter().for_each(|server| screen.report(&list::starting(server)));
+        for warning in self.definitions.warnings() {
+            screen.note(&format!("note: {}", escape::line(warning)));
+        }
+        if screen.verbose > 0 {
+            let lossy = self.definitions.report().iter().filter(|report| report.is_lossy());
+            lossy.for_each(|report| screen.note(&escape::text(&format!("shown otherwise: {report}"))));
+        }
+    }
+
+    /// An error where a server is missing that had to be there, or all are.
+    pub(crate) fn ensure(&self, servers: &Servers, strict: bool) -> Outcome {
         let is_required = |label: &String| servers.config.entry(label).is_some_and(|entry| entry.required());
-        if !missing.is_empty() && (strict || missing.iter().any(is_required)) {
+        let mut missing = self.failures.iter().map(|(server, _)| server).chain(&self.pending);
+        if missing.any(|server| strict || is_required(server)) {
             return Err(Failure::told(Exit::ServerMissing));
         }
-        match lost {
-            Some(error) if missing.len() == self.multi.members().len() => Err(Failure::told(Exit::of(error.kind()))),
+        match self.failures.first() {
+            Some((_, failure)) if self.failures.len() == self.multi.members().len() => {
+                Err(Failure::told(Exit::of(failure.kind())))
+            }
             _ => Ok(()),
         }
     }

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use trunkline::format::ToolCall;
-use trunkline::{CallContext, ToolResult};
+use trunkline::{CallContext, RawJson, ToolResult};
 
 use super::endpoint::Listener;
 use super::mask::Mask;
@@ -84,14 +84,14 @@ impl<'a> View<'a> {
 
     /// A call is being made.
     pub(crate) fn calls(&self, address: &str, call: &ToolCall) {
-        let line = format!("{}{}", escape::line(address), self.mask.text(&arguments(call, LONGEST, LONGEST_VALUE)));
-        self.note(&format!("{} {line}", paint(CYAN, "->")));
+        let arguments = self.arguments(call, LONGEST, LONGEST_VALUE);
+        self.note(&format!("{} {}{arguments}", paint(CYAN, "->"), escape::line(address)));
     }
 
     /// What came of a call.
     pub(crate) fn called(&self, called: &Called) {
         let text = called.outcome.as_ref().map_or_else(|error| error.message().to_owned(), ToolResult::text);
-        let text = self.mask.text(&short(text.trim(), LONGEST));
+        let text = short(self.mask.text(text.trim()).trim(), LONGEST); // masked before it is cut
         let (colour, word) = match () {
             () if called.refused => (YELLOW, "refused: "),
             () if called.is_error() => (RED, "failed: "),
@@ -106,8 +106,17 @@ impl<'a> View<'a> {
     /// The question whether a call may be made; nothing moves while it is open.
     pub(crate) fn question(&self, address: &str, call: &ToolCall) -> String {
         self.rests();
-        let all = arguments(call, LONGEST_QUESTION, LONGEST_QUESTION);
-        format!("{} {}{}", paint(YELLOW, "Call"), escape::line(address), self.mask.text(&all))
+        let arguments = self.arguments(call, LONGEST_QUESTION, LONGEST_QUESTION);
+        format!("{} {}{arguments}", paint(YELLOW, "Call"), escape::line(address))
+    }
+
+    /// The arguments of a call as they would stand in its signature.
+    fn arguments(&self, call: &ToolCall, longest: usize, longest_value: usize) -> String {
+        let Ok(arguments) = call.arguments() else { return "(?)".to_owned() };
+        let members: Vec<_> = self.mask.json(arguments.raw()).members().collect();
+        let one = |(name, value): &(String, RawJson)| format!("{name}: {}", short(&value.to_string(), longest_value));
+        let all = members.iter().map(one).collect::<Vec<_>>().join(", ");
+        format!("({})", short(&all, longest))
     }
 
     /// What a call is made with.
@@ -145,18 +154,10 @@ impl Listener for View<'_> {
     }
 }
 
-/// The arguments of a call as they would stand in its signature.
-fn arguments(call: &ToolCall, longest: usize, longest_value: usize) -> String {
-    let Ok(arguments) = call.arguments() else { return "(?)".to_owned() };
-    let one =
-        |(name, value): (String, trunkline::RawJson)| format!("{name}: {}", short(&value.to_string(), longest_value));
-    let all = arguments.iter().map(one).collect::<Vec<_>>().join(", ");
-    format!("({})", short(&all, longest))
-}
-
 /// The start of a text in one line.
 fn short(text: &str, longest: usize) -> String {
-    let line = escape::line(text);
+    let start: String = text.chars().take(longest + 1).collect();
+    let line = escape::line(&start);
     match line.char_indices().nth(longest) {
         Some((at, _)) => format!("{}...", &line[..at]),
         None => line,

@@ -1,6 +1,7 @@
 //! Which calls are made, and what the model is told of those that fail.
 
 use serde_json::{Value, json};
+use trunkline_tests::http::HttpScript;
 use trunkline_tests::model::{Model, Turn};
 
 use super::{Asked, told};
@@ -216,4 +217,29 @@ fn tools_that_come_later_are_shown_in_the_next_step() {
     let shown: Vec<_> =
         asked.model.requests().iter().map(|request| request["tools"].as_array().unwrap().len()).collect();
     assert_eq!(shown, [1, 2]);
+}
+
+#[test]
+fn a_server_over_http_is_as_good_as_any() {
+    let server = HttpScript::new().sse_answers().start();
+    let asked = Asked::new([Turn::calls([("far_echo", json!({"text": "hi"}))]), Turn::says("It said hi.")]);
+    let url = format!("far={}", server.url());
+    let ran = asked.run(&["?", "-q", "--url", &url, "--allow", "far.echo"]);
+    ran.is(0, "It said hi.\n", "");
+    assert_eq!(told(&asked.model)[2], "hi");
+}
+
+#[test]
+fn a_recorded_conversation_replays_with_the_servers_gone() {
+    let talk = || wipe_then("Wiped.");
+    let (asked, config) = prepared(talk());
+    let file = asked.bench.path("tape.jsonl").display().to_string();
+    let ran = asked.run(&["wipe it", "-q", "--config", &config, "--allow", "*", "--record", &file]);
+    ran.is(0, "Wiped.\n", "");
+    std::fs::remove_file(asked.bench.path("log")).unwrap();
+    let replayed = Asked { model: Model::playing(talk()), ..asked };
+    let ran = replayed.run(&["wipe it", "-q", "--allow", "*", "--replay", &file]);
+    ran.is(0, "Wiped.\n", "");
+    assert_eq!(told(&replayed.model)[2], "wiped");
+    assert_eq!(calls_of_s(&replayed), 0, "nothing was started");
 }

@@ -8,7 +8,8 @@ mod reply;
 
 use std::time::Duration;
 
-use reqwest::{Client, StatusCode, Url};
+use reqwest::{Client, Url};
+use trunkline::format::Dialect;
 use trunkline::{RawJson, Secret};
 
 use super::mask::Mask;
@@ -79,6 +80,15 @@ impl Endpoint {
         Ok(Self { client, url, key: target.key, model: target.model, failures })
     }
 
+    /// In which form it takes tools.
+    pub(crate) fn dialect(&self) -> Dialect {
+        match self.url.host_str() {
+            Some("api.mistral.ai") => Dialect::Mistral,
+            Some("api.groq.com") => Dialect::Groq,
+            _ => Dialect::OpenAiChat,
+        }
+    }
+
     /// Sends the conversation; gives what the model says to it. `step` counts the requests of the conversation.
     pub(crate) async fn ask(
         &self,
@@ -133,7 +143,7 @@ impl Endpoint {
         let request = self.client.post(self.url.clone()).header("content-type", "application/json");
         let request = self.signed(request.header("accept", "text/event-stream, application/json"));
         let response = request.body(body).send().await.map_err(|error| self.failures.of_request(&error))?;
-        if response.status() == StatusCode::OK {
+        if response.status().is_success() {
             return Ok(read::reply(response, &self.failures, listener).await?.finish(step));
         }
         let (status, headers) = (response.status(), response.headers().clone());
