@@ -5,6 +5,9 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
+use trunkline_tests::model::Turn;
+
+use crate::ask::{Asked, told};
 use crate::harness::{Bench, PROGRAM, Ran, tool};
 
 /// Asserts that both are the same, but for how the server was started.
@@ -87,6 +90,27 @@ fn several_servers_are_recorded_and_mocked_as_one() {
     let ran = bench.run(&["list", "--replay", &tape]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "one\n  a()\n\ntwo\n  a()\n"), "{ran:?}");
     assert!(ran.stderr.starts_with("failed ghost: the command \"no-such-program-zz\" was not found"), "{ran:?}");
+}
+
+/// An agent's run without its servers: the model is told the same, word for word.
+#[test]
+fn what_an_agent_did_with_servers_is_done_again_without_them() {
+    let asks = || {
+        let calls = [("demo_add", json!({"a": 2, "b": 40})), ("demo_fail", json!({})), ("s_t", json!({}))];
+        Asked::new([Turn::calls(calls), Turn::says("42, and two failures.")])
+    };
+    let live = asks();
+    let server =
+        live.bench.server(json!({"TOOLS": tool("t", ""), "CALL": "\"error\":{\"code\":-1,\"message\":\"no\"}"}));
+    let config = live.bench.config([("demo", live.bench.demo()), ("s", server)]);
+    let tape = live.bench.path("tape.jsonl").display().to_string();
+    let ran = live.run(&["what?", "--allow", "*", "--config", &config, "--record", &tape]);
+    ran.is(0, "42, and two failures.\n", &ran.stderr);
+    let again = asks();
+    let replayed = again.run(&["what?", "--allow", "*", "--replay", &tape, "--in-order"]);
+    replayed.is(0, "42, and two failures.\n", &replayed.stderr);
+    assert_eq!(again.model.requests(), live.model.requests());
+    assert!(told(&again.model).contains(&json!("42")), "{:?}", told(&again.model));
 }
 
 /// Standard output belongs to the messages; what a client may hide is told on standard error.
