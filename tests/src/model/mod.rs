@@ -28,7 +28,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
-use crate::http::{HttpFake, HttpRequest, HttpScript, Step, act, get, post, reply, send};
+use crate::http::{HttpFake, HttpRequest, HttpScript, Step, Tls, act, get, post, reply, send};
 pub use turn::{Turn, chunk, last_chunk};
 
 const PATH: &str = "/v1/chat/completions";
@@ -47,15 +47,23 @@ struct State {
 impl Model {
     /// Starts it.
     pub fn playing(turns: impl IntoIterator<Item = Turn>) -> Model {
+        Self::start(turns, HttpScript::start)
+    }
+
+    /// Starts it behind TLS.
+    pub fn playing_over_tls(turns: impl IntoIterator<Item = Turn>, tls: Tls<'_>) -> Model {
+        Self::start(turns, |script| script.start_tls(tls))
+    }
+
+    fn start(turns: impl IntoIterator<Item = Turn>, start: impl FnOnce(HttpScript) -> HttpFake) -> Model {
         let state = State { turns: Mutex::new(turns.into_iter().collect()), complaints: Mutex::default() };
         let state = Arc::new(state);
         let player = state.clone();
         let models = json!({"object": "list", "data": [{"id": "scripted", "object": "model"}, {"id": "other", "object": "model"}]});
-        let fake = HttpScript::new()
+        let script = HttpScript::new()
             .on(post().path(PATH), [act(move |request| player.play(request))])
-            .on(get().path("/v1/models"), [send(reply(200).json(models))])
-            .start();
-        Model { fake, state }
+            .on(get().path("/v1/models"), [send(reply(200).json(models))]);
+        Model { fake: start(script), state }
     }
 
     /// What an agent is told: the base of the endpoint.

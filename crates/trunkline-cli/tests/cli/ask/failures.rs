@@ -1,11 +1,11 @@
 //! How endpoints fail, and what is said and done about it.
 
 use serde_json::{Value, json};
-use trunkline_tests::http::{Event, body, cut, event, hang, open, reply, send, sse};
-use trunkline_tests::model::{Turn, chunk, last_chunk};
+use trunkline_tests::http::{Event, TestCa, Tls, body, cut, event, hang, open, reply, send, sse};
+use trunkline_tests::model::{Model, Turn, chunk, last_chunk};
 
 use super::Asked;
-use crate::harness::Ran;
+use crate::harness::{Bench, Ran};
 
 /// Runs a question against a model that fails like this. The endpoint's address is shown as BASE.
 fn failing(turns: impl IntoIterator<Item = Turn>, more: &[&str]) -> (Asked, Ran) {
@@ -145,6 +145,24 @@ fn an_endpoint_that_is_not_there_is_told_at_once() {
     assert!(ran.stderr.ends_with("hint: Is it running? --api-base says where it is\n"), "{ran:?}");
     let ran = asked.bench.run(&asked.args("localhost:1/v1", &["?", "-q"]));
     assert_eq!(ran.code, 2, "{ran:?}");
+}
+
+#[test]
+fn tls_is_spoken_with_whom_the_system_trusts() {
+    let ca = TestCa::new();
+    let asked = Asked { bench: Bench::new(), model: Model::playing_over_tls([Turn::says("Safe.")], Tls::of(&ca)) };
+    let base = asked.model.base();
+    assert!(base.starts_with("https://"));
+    let file = asked.bench.write("ca.pem", ca.pem());
+    let args = asked.args(&base, &["?", "-q"]);
+    let trusting = asked.bench.command(&args).env("SSL_CERT_FILE", &file).output().unwrap();
+    asked.bench.ran(&trusting).is(0, "Safe.\n", "");
+
+    let other = asked.bench.write("other.pem", TestCa::new().pem());
+    let ran = asked.bench.ran(&asked.bench.command(&args).env("SSL_CERT_FILE", &other).output().unwrap());
+    assert_eq!((ran.code, ran.stdout.as_str()), (4, ""), "{ran:?}");
+    assert!(ran.stderr.starts_with("error: Could not connect to the endpoint: invalid peer certificate"), "{ran:?}");
+    assert!(ran.stderr.contains("hint: $SSL_CERT_FILE may name"), "{ran:?}");
 }
 
 #[test]

@@ -77,13 +77,16 @@ impl Failures {
     /// There was no answer.
     pub(super) fn of_request(&self, error: &reqwest::Error) -> Trouble {
         if error.is_connect() {
-            let failure =
-                self.failure(ErrorKind::Unreachable, format!("Could not connect to the endpoint: {}", cause(error)));
-            return match self.is_local {
-                true => failure.hint("Is it running? --api-base says where it is"),
-                false => failure.hint("Check --api-base, the network, and the proxy variables"),
-            }
-            .into();
+            let cause = cause(error);
+            let hint = match () {
+                () if cause.contains("certificate") => {
+                    "$SSL_CERT_FILE may name certificates to trust in place of the system's"
+                }
+                () if self.is_local => "Is it running? --api-base says where it is",
+                () => "Check --api-base, the network, and the proxy variables",
+            };
+            let message = format!("Could not connect to the endpoint: {cause}");
+            return self.failure(ErrorKind::Unreachable, message).hint(hint).into();
         }
         if error.is_timeout() {
             return self.silent().into();
@@ -242,9 +245,17 @@ fn code_of(answer: &Value) -> String {
 
 fn is_too_long(said: &str) -> bool {
     let said = said.to_lowercase();
-    ["context length", "context window", "context size", "maximum context", "too many tokens", "prompt is too long"]
-        .iter()
-        .any(|words| said.contains(words))
+    [
+        "context length",
+        "context window",
+        "context size",
+        "maximum context",
+        "too many tokens",
+        "prompt is too long",
+        "reduce the length",
+    ]
+    .iter()
+    .any(|words| said.contains(words))
 }
 
 /// How long the endpoint asks to be left alone. A date isn't read; then the usual pause is made.
