@@ -302,6 +302,109 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(config())]
+
+    /// What the tool takes can be written by the strict schema, and comes back as it was.
+    #[test]
+    fn whatever_the_tool_takes_can_be_written_strictly(schema in root(Taste::Tidy), seed in any::<u64>()) {
+        let tool = tool("t", closed(&schema));
+        let original = tool.input_schema().to_value();
+        let Some(before) = validator(&original) else { return Ok(()) };
+        let definitions = Definitions::new(Dialect::OpenAiChatStrict, [&tool]);
+        let report = &definitions.report()[0];
+        let sent = providers::schemas(Dialect::OpenAiChatStrict, &definitions.tools().to_value()).remove(0).1;
+        let narrower = report.changes.iter().any(|change| change.effect == Effect::Narrower);
+        let (Some(after), Strictness::Strict, false) = (validator(&sent), &report.strictness, narrower) else {
+            return Ok(());
+        };
+        let mut dice = Dice::new(seed);
+        for _ in 0..12 {
+            let arguments = arguments(&original, &mut dice);
+            if !before.is_valid(&arguments) {
+                continue;
+            }
+            let written = filled(&arguments, &sent, &sent, 6);
+            let Some(written) = written.into_iter().find(|written| after.is_valid(written)) else {
+                return Err(TestCaseError::fail(format!("{arguments} can't be written\n{original}\n{sent}\n{report}")));
+            };
+            let message = json!({"tool_calls": [{"id": "1", "function": {"name": "t", "arguments": written}}]});
+            let restored = definitions.calls(&message)[0].arguments().unwrap().raw().to_value();
+            prop_assert_eq!(&restored, &arguments, "{} was written\n{}\n{}\n{}", written, original, sent, report);
+        }
+    }
+}
+
+/// Every object closed, so that strict modes change less.
+fn closed(schema: &Value) -> Value {
+    match schema {
+        Value::Object(object) => {
+            let mut out: Map<_, _> = object.iter().map(|(key, value)| (key.clone(), closed(value))).collect();
+            if object.get("properties").is_some_and(Value::is_object) && !object.contains_key("additionalProperties") {
+                out.insert("additionalProperties".to_owned(), json!(false));
+                out.insert("type".to_owned(), json!("object"));
+            }
+            Value::Object(out)
+        }
+        Value::Array(items) => Value::Array(items.iter().map(closed).collect()),
+        other => other.clone(),
+    }
+}
+
+/// The ways to write a value by a schema that requires everything: null for what is missing.
+fn filled(value: &Value, schema: &Value, root: &Value, depth: usize) -> Vec<Value> {
+    if depth == 0 {
+        return vec![value.clone()];
+    }
+    if let Some(target) = schema["$ref"].as_str().and_then(|path| root.pointer(path.strip_prefix('#')?)) {
+        return filled(value, target, root, depth - 1);
+    }
+    if let Some(branches) = schema["anyOf"].as_array() {
+        let mut ways: Vec<_> = branches.iter().flat_map(|branch| filled(value, branch, root, depth - 1)).collect();
+        ways.dedup();
+        ways.truncate(12);
+        return ways;
+    }
+    match value {
+        Value::Object(given) => {
+            let mut ways = vec![Map::new()];
+            let properties = schema["properties"].as_object().cloned().unwrap_or_default();
+            for (name, property) in &properties {
+                let inner = given.get(name).map_or(vec![Value::Null], |value| filled(value, property, root, depth - 1));
+                let with = |way: &Map<_, _>| {
+                    let extended = |value: &Value| {
+                        let mut way = way.clone();
+                        way.insert(name.clone(), value.clone());
+                        way
+                    };
+                    inner.iter().map(extended).collect::<Vec<_>>()
+                };
+                ways = ways.iter().flat_map(with).take(48).collect();
+            }
+            let others = given.iter().filter(|(name, _)| !properties.contains_key(*name));
+            let others: Vec<_> = others.map(|(name, value)| (name.clone(), value.clone())).collect();
+            ways.into_iter()
+                .map(|mut way| {
+                    way.extend(others.clone());
+                    Value::Object(way)
+                })
+                .collect()
+        }
+        Value::Array(items) => {
+            let mut ways = vec![Vec::new()];
+            for item in items {
+                let inner = filled(item, &schema["items"], root, depth - 1);
+                let with = |way: &Vec<Value>| {
+                    inner.iter().map(|item| [&way[..], &[item.clone()]].concat()).collect::<Vec<_>>()
+                };
+                ways = ways.iter().flat_map(with).take(48).collect();
+            }
+            ways.into_iter().map(Value::Array).collect()
+        }
+        other => vec![other.clone()],
+    }
+}
+
 fn dice_is_even(dice: &mut Dice) -> bool {
     arguments(&json!({"type": "object", "properties": {"a": {"type": "boolean"}}, "required": ["a"]}), dice)["a"]
         == true

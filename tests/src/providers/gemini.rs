@@ -112,6 +112,22 @@ fn open_api(schema: &Value, at: &str, found: &mut Violations) {
         open_api(property, &format!("{at}/properties/{name}"), found);
     }
     required(schema, at, found);
+    for (key, of) in [
+        ("properties", "object"),
+        ("required", "object"),
+        ("minProperties", "object"),
+        ("maxProperties", "object"),
+        ("items", "array"),
+        ("minItems", "array"),
+        ("maxItems", "array"),
+        ("pattern", "string"),
+        ("minLength", "string"),
+        ("maxLength", "string"),
+    ] {
+        found.check(!object.contains_key(key) || kind == of, at, format!("{key}: only allowed for {of}"));
+    }
+    let number = ["minimum", "maximum"].iter().any(|key| object.contains_key(*key));
+    found.check(!number || ["integer", "number"].contains(&kind), at, "minimum, maximum: only allowed for numbers");
 }
 
 fn required(schema: &Value, at: &str, found: &mut Violations) {

@@ -187,6 +187,20 @@ fn strict(root: &Value, at: &str, found: &mut Violations) {
         }
         let choices: Vec<_> = schema["enum"].as_array().into_iter().flatten().collect();
         found.check(choices.iter().all(|value| !value.is_object() && !value.is_array()), at, "enum of objects");
+        let is_a = |value: &Value| match value {
+            Value::String(_) => "string",
+            Value::Bool(_) => "boolean",
+            Value::Null => "null",
+            Value::Number(number) if number.as_f64().is_some_and(|n| n.fract() == 0.0) => "integer",
+            _ => "number",
+        };
+        let allowed = types(schema);
+        let fits = |value: &Value| {
+            allowed.is_empty()
+                || allowed.contains(&is_a(value))
+                || is_a(value) == "integer" && allowed.contains(&"number")
+        };
+        found.check(choices.iter().all(|value| fits(value)), at, "enum value does not validate against the type");
         let length: usize = choices.iter().filter_map(|value| value.as_str()).map(str::len).sum();
         found.check(choices.len() <= 250 || length <= 15_000, at, "a long enum of long values");
         (values, text) = (values + choices.len(), text + length);

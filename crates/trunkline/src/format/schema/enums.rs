@@ -5,6 +5,7 @@ use super::keywords::note;
 use super::merge::short;
 use super::rules::{Enums, Unions};
 use super::tree::{Json, Object};
+use super::types::is_of;
 use crate::format::report::Effect::{Narrower, Same, Wider};
 
 const NOT_TAKEN: &str = "a choice of such values isn't taken";
@@ -21,6 +22,7 @@ impl Pass<'_> {
         if object.get("const").is_some_and(|value| matches!(value, Json::Object(_) | Json::Array(_))) {
             self.constant(object);
         }
+        self.of_the_type(object);
         let Some(Json::Array(values)) = object.get("enum") else { return };
         let values = values.clone();
         match self.rules.enums {
@@ -33,6 +35,31 @@ impl Pass<'_> {
                     self.only_in_words(object, &values);
                 }
             }
+        }
+    }
+
+    /// Leaves out values that the type rules out: some providers look for that, too.
+    fn of_the_type(&mut self, object: &mut Object) {
+        let types = object.types();
+        let foreign = |value: &Json| !types.is_empty() && !types.iter().any(|kind| is_of(value, kind));
+        if object.get("const").is_some_and(foreign) {
+            object.take("const");
+            self.tell(&object.place("const"), "const removed, which isn't of the type", NOT_TAKEN, Wider);
+        }
+        let Some(Json::Array(values)) = object.members.get_mut("enum") else { return };
+        let before = values.len();
+        let fits = |value: &Json| types.iter().any(|kind| is_of(value, kind));
+        if types.is_empty() || values.iter().all(fits) {
+            return;
+        }
+        values.retain(fits);
+        let (none, left_out) = (values.is_empty(), before - values.len());
+        let place = object.place("enum");
+        if none {
+            object.take("enum");
+            self.tell(&place, "enum removed, none of whose values is of the type", NOT_TAKEN, Wider);
+        } else {
+            self.tell(&place, format!("{left_out} values left out that aren't of the type"), NOT_TAKEN, Same);
         }
     }
 

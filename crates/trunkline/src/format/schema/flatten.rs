@@ -2,7 +2,7 @@
 //! for dialects without them.
 
 use super::Pass;
-use super::keywords::describe;
+use super::choice::{in_all, tell_of_the_choice};
 use super::merge::short;
 use super::references::locate;
 use super::tree::{Json, Object};
@@ -28,6 +28,9 @@ impl Of {
 
 /// How often one target may be opened. A schema that contains itself would never end.
 const MOST_OPENINGS: usize = 32;
+
+/// How deep inside a schema one may be opened.
+const DEEPEST_OPENING: usize = 48;
 
 /// How deep unions within unions are opened.
 const DEEPEST: u32 = 8;
@@ -88,7 +91,7 @@ impl Pass<'_> {
             let Some((pointer, mut target)) = target else { break };
             let count = self.openings.entry(pointer.clone()).or_default();
             *count += 1;
-            if *count > MOST_OPENINGS {
+            if *count > MOST_OPENINGS || self.depth > DEEPEST_OPENING {
                 self.unfit(&place, "it contains itself");
                 self.tell(&place, format!("{reference} not followed any further"), Of::Value.why(), Wider);
                 break;
@@ -224,52 +227,6 @@ impl Pass<'_> {
         }
         object.set("properties", Json::Object(properties));
     }
-}
-
-/// Says in the description which arguments belong together.
-fn tell_of_the_choice(object: &mut Object, branches: &[Object]) {
-    const LONGEST: usize = 600;
-    let common = in_all(branches);
-    let tag = tag(branches);
-    let mut sets: Vec<String> = Vec::new();
-    for branch in branches {
-        let more: Vec<_> = branch.names("required").into_iter().filter(|name| !common.contains(name)).collect();
-        let set = if more.is_empty() { "nothing more".to_owned() } else { more.join(" and ") };
-        let value = tag.as_ref().and_then(|tag| fixed(branch.object("properties")?.get(tag)?));
-        sets.push(match (&tag, value) {
-            (Some(tag), Some(value)) => format!("{set} where {tag} is {}", short(value)),
-            _ => set,
-        });
-    }
-    let choice = format!("Give either {}.", sets.join(", or "));
-    if sets.iter().any(|set| *set != sets[0]) && choice.len() <= LONGEST {
-        describe(object, &choice);
-    }
-}
-
-/// The property that tells the branches apart.
-fn tag(branches: &[Object]) -> Option<String> {
-    let is_fixed = |branch: &Object, name: &str| {
-        branch.object("properties").and_then(|map| map.get(name)).is_some_and(|schema| fixed(schema).is_some())
-    };
-    let mut names = branches.first()?.properties().map(|(name, _)| name);
-    names.find(|name| branches.iter().all(|branch| is_fixed(branch, name))).cloned()
-}
-
-/// The one value that a schema takes.
-fn fixed(schema: &Json) -> Option<&Json> {
-    let schema = schema.as_object()?;
-    schema.get("const").or_else(|| match schema.list("enum") {
-        [only] => Some(only),
-        _ => None,
-    })
-}
-
-/// The names that every branch requires.
-fn in_all(branches: &[Object]) -> Vec<String> {
-    let mut names = branches.first().map(|branch| branch.names("required")).unwrap_or_default();
-    names.retain(|name| branches.iter().all(|branch| branch.names("required").contains(name)));
-    names
 }
 
 /// The schema that takes what any of these does.

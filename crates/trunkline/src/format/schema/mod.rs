@@ -2,8 +2,10 @@
 //! own schema is never touched.
 
 mod back;
+mod choice;
 mod enums;
 mod flatten;
+mod holds;
 mod keywords;
 mod merge;
 mod names;
@@ -86,6 +88,8 @@ struct Pass<'a> {
     unfit: Option<String>,
     /// Whether forms of older drafts were written as today's.
     dated: bool,
+    /// How deep the walk is.
+    depth: usize,
     /// Whether the walk is where widening narrows.
     doubt: bool,
 }
@@ -102,6 +106,7 @@ impl<'a> Pass<'a> {
             unfit: None,
             dated: false,
             doubt: false,
+            depth: 0,
         }
     }
 

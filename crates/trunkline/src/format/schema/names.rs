@@ -1,8 +1,11 @@
 //! Names of properties that a provider doesn't take, and the way back.
 
+use std::collections::{HashMap, HashSet};
+
 use super::Pass;
 use super::back::Marks;
-use super::tree::{Holds, Json, Object, join};
+use super::holds::Holds;
+use super::tree::{Json, Object, join};
 use crate::format::report::Effect::Same;
 use crate::name::NameRule;
 
@@ -49,15 +52,16 @@ impl Pass<'_> {
         if bad.is_empty() {
             return;
         }
-        let mut renamed = Vec::new();
+        let (mut renamed, mut given) = (HashMap::new(), HashSet::new());
         for name in bad {
-            let taken = |other: &str| properties.has(other) || renamed.iter().any(|(_, known)| known == other);
+            let taken = |other: &str| properties.has(other) || given.contains(other);
             let other = rule.instead(&name, taken);
             marks.rename(&join(&join(pointer, "properties"), &other), &name);
             self.tell(&join(&properties.at, &name), format!("{name:?} written as {other:?}"), NOT_TAKEN, Same);
-            renamed.push((name, other));
+            given.insert(other.clone());
+            renamed.insert(name, other);
         }
-        let new_name = |name: &str| renamed.iter().find(|(old, _)| old == name).map(|(_, new)| new.clone());
+        let new_name = |name: &str| renamed.get(name).cloned();
         properties.members = std::mem::take(&mut properties.members)
             .into_iter()
             .map(|(name, schema)| (new_name(&name).unwrap_or(name), schema))

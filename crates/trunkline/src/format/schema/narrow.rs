@@ -11,6 +11,7 @@ const ITEMS: &str = "a list has to say what its items are";
 
 impl Pass<'_> {
     pub(super) fn narrow(&mut self, object: &mut Object) {
+        self.depth += 1;
         loop {
             if !self.rules.takes("allOf") {
                 self.merge_all(object, Of::Value);
@@ -38,6 +39,7 @@ impl Pass<'_> {
             }
             self.doubt = doubt;
         }
+        self.depth -= 1;
     }
 
     fn one_of(&mut self, object: &mut Object) {
@@ -89,6 +91,7 @@ impl Pass<'_> {
         let is = |object: &Object, kind: &str| object.types().iter().any(|known| known == kind);
         if self.rules.types {
             self.say_the_type(object);
+            self.only_fitting(object);
         }
         if self.rules.items && (is(object, "array") || object.has("prefixItems")) && !object.has("items") {
             let items = Object::new(object.place("items"));

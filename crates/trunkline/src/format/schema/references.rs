@@ -1,6 +1,8 @@
 //! References: resolved inside the schema, kept where the dialect takes them, else what they refer to is put in
 //! their place. Nothing is ever fetched.
 
+use std::collections::HashMap;
+
 use super::Pass;
 use super::tree::{Json, Object, join};
 use crate::format::report::Effect::{Same, Wider};
@@ -30,6 +32,8 @@ const NOTES: [&str; 10] = [
 /// Where in the document the walk is.
 struct Walk<'a> {
     document: &'a Json,
+    /// The places of anchors by their names.
+    anchors: HashMap<String, String>,
     /// What is being put in place right now.
     active: Vec<String>,
 }
@@ -38,7 +42,9 @@ impl Pass<'_> {
     /// Resolves every reference in a mended schema.
     pub(super) fn resolve(&mut self, root: &mut Json) {
         let document = root.clone();
-        let mut walk = Walk { document: &document, active: Vec::new() };
+        let mut anchors = HashMap::new();
+        note_anchors(&document, "", &mut anchors);
+        let mut walk = Walk { document: &document, anchors, active: Vec::new() };
         self.resolve_in(root, &mut walk, 0);
         if self.rules.references {
             self.document = root.clone();
@@ -81,7 +87,7 @@ impl Pass<'_> {
         let mut put = 0;
         while let Some(reference) = object.text("$ref").map(str::to_owned) {
             let place = object.place("$ref");
-            let Some((pointer, target)) = locate(walk.document, &reference) else {
+            let Some((pointer, target)) = walk.find(&reference) else {
                 object.take("$ref");
                 self.tell(&place, format!("$ref {reference:?} removed"), NOWHERE, Wider);
                 break;
@@ -185,12 +191,13 @@ fn is_plain(pointer: &str) -> bool {
 
 /// Whether a target is nothing but references in a circle.
 fn leads_to_itself(document: &Json, pointer: &str) -> bool {
+    const MOST_STEPS: usize = 64;
     let mut seen = vec![pointer.to_owned()];
     let mut at = pointer.to_owned();
     while let Some((next, _)) = locate(document, &format!("#{at}"))
         .and_then(|(_, target)| target.text("$ref").and_then(|reference| locate(document, reference)))
     {
-        if seen.contains(&next) {
+        if seen.contains(&next) || seen.len() > MOST_STEPS {
             return true;
         }
         seen.push(next.clone());
@@ -204,18 +211,32 @@ fn is_old(document: &Json) -> bool {
     ["draft-03", "draft-04", "draft-05", "draft-06", "draft-07"].iter().any(|old| draft.contains(old))
 }
 
-/// The schema that a reference means, and its JSON pointer.
+impl<'a> Walk<'a> {
+    fn find(&self, reference: &str) -> Option<(String, &'a Object)> {
+        let anchored = || {
+            let place = self.anchors.get(fragment(self.document, reference)?)?;
+            locate(self.document, &format!("#{place}"))
+        };
+        locate(self.document, reference).or_else(anchored)
+    }
+}
+
+/// What a reference names in the document; nothing where it is another one.
+fn fragment<'a>(document: &Json, reference: &'a str) -> Option<&'a str> {
+    let base = document.as_object()?.text("$id").unwrap_or_default().trim_end_matches('#');
+    match reference.strip_prefix(base).filter(|_| !base.is_empty()) {
+        Some("") => Some(""),
+        Some(rest) if rest.starts_with('#') => Some(&rest[1..]),
+        _ => reference.strip_prefix('#'),
+    }
+}
+
+/// The schema that a reference by JSON pointer means, and that pointer.
 pub(super) fn locate<'a>(document: &'a Json, reference: &str) -> Option<(String, &'a Object)> {
-    let root = document.as_object()?;
-    let base = root.text("$id").unwrap_or_default().trim_end_matches('#');
-    let fragment = match reference.strip_prefix(base).filter(|_| !base.is_empty()) {
-        Some("") => "",
-        Some(rest) if rest.starts_with('#') => &rest[1..],
-        _ => reference.strip_prefix('#')?,
-    };
+    let fragment = fragment(document, reference)?;
     let fragment = percent_decoded(fragment)?;
     if !fragment.is_empty() && !fragment.starts_with('/') {
-        return anchored(document, "", &fragment);
+        return None;
     }
     let mut found = document;
     for step in fragment.split('/').skip(1) {
@@ -229,21 +250,20 @@ pub(super) fn locate<'a>(document: &'a Json, reference: &str) -> Option<(String,
     Some((fragment, found.as_object()?))
 }
 
-/// The schema with this `$anchor`, or `$id` of the same meaning in older drafts.
-fn anchored<'a>(schema: &'a Json, at: &str, name: &str) -> Option<(String, &'a Object)> {
+/// Notes every `$anchor`, and `$id` of the same meaning in older drafts.
+fn note_anchors(schema: &Json, at: &str, into: &mut HashMap<String, String>) {
     match schema {
         Json::Object(object) => {
-            let is_it = object.text("$anchor") == Some(name)
-                || object.text("$id").is_some_and(|id| id.strip_prefix('#') == Some(name));
-            if is_it {
-                return Some((at.to_owned(), object));
+            let old = object.text("$id").and_then(|id| id.strip_prefix('#'));
+            for name in object.text("$anchor").into_iter().chain(old) {
+                into.entry(name.to_owned()).or_insert_with(|| at.to_owned());
             }
-            object.members.iter().find_map(|(key, value)| anchored(value, &join(at, key), name))
+            object.members.iter().for_each(|(key, value)| note_anchors(value, &join(at, key), into));
         }
         Json::Array(items) => {
-            items.iter().enumerate().find_map(|(n, item)| anchored(item, &join(at, &n.to_string()), name))
+            items.iter().enumerate().for_each(|(n, item)| note_anchors(item, &join(at, &n.to_string()), into));
         }
-        _ => None,
+        _ => {}
     }
 }
 

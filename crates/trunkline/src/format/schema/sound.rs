@@ -1,8 +1,11 @@
 //! Makes of whatever a server calls a schema one that is valid JSON Schema (2020-12): members of a wrong shape are
 //! mended or removed, older drafts' forms written as today's, boolean schemas as objects.
 
+use std::collections::HashSet;
+
 use super::Pass;
-use super::tree::{Holds, Json, Object, join};
+use super::holds::Holds;
+use super::tree::{Json, Object, join};
 use crate::format::report::Effect::{Same, Wider};
 
 const INVALID: &str = "it is no valid JSON Schema";
@@ -254,12 +257,8 @@ fn mended_list(key: &str, value: &Json) -> Mended {
     if key != "enum" {
         return Mended::Fine;
     }
-    let mut single: Vec<Json> = Vec::new();
-    for item in items {
-        if !single.contains(item) {
-            single.push(item.clone());
-        }
-    }
+    let mut seen = HashSet::new();
+    let single: Vec<Json> = items.iter().filter(|item| seen.insert(item.key())).cloned().collect();
     match single.len() {
         0 => Mended::Nothing,
         count if count == items.len() => Mended::Fine,
@@ -269,12 +268,8 @@ fn mended_list(key: &str, value: &Json) -> Mended {
 
 fn mended_names(value: &Json) -> Mended {
     let Some(items) = value.as_array() else { return Mended::Nothing };
-    let mut names: Vec<&str> = Vec::new();
-    for name in items.iter().filter_map(Json::as_text) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
+    let mut seen = HashSet::new();
+    let names: Vec<&str> = items.iter().filter_map(Json::as_text).filter(|name| seen.insert(*name)).collect();
     if names.len() == items.len() {
         return Mended::Fine;
     }

@@ -1,6 +1,8 @@
 //! What the strict modes ask for on top: closed objects, everything required, bounded size. Tells why a tool can't
 //! be had that way.
 
+use std::collections::HashSet;
+
 use super::Pass;
 use super::back::Marks;
 use super::rules::Strict;
@@ -50,9 +52,9 @@ impl Pass<'_> {
         size.deepest = size.deepest.max(if is_object { depth } else { 0 });
         if is_object {
             self.close(object, depth);
-            let required = object.names("required");
+            let required: HashSet<_> = object.names("required").into_iter().collect();
             size.properties += object.properties().count();
-            size.optional += object.properties().filter(|(name, _)| !required.contains(name)).count();
+            size.optional += object.properties().filter(|(name, _)| !required.contains(*name)).count();
         }
         if strict == Strict::Anthropic {
             self.min_items(object);
@@ -136,7 +138,7 @@ impl Pass<'_> {
 
     /// Requires every property; one that was optional may be null instead.
     fn require_all(&mut self, object: &mut Object, pointer: &str, marks: &mut Marks) {
-        let required = object.names("required");
+        let required: HashSet<_> = object.names("required").into_iter().collect();
         let mut all = Vec::new();
         if let Some(Json::Object(properties)) = object.members.get_mut("properties") {
             for (name, property) in &mut properties.members {

@@ -1,10 +1,10 @@
-//! A schema as a tree that keeps the order of keys, the text of numbers, and where each part stood. Knows which
-//! keywords hold schemas: what is merely named like a keyword (a property, a value) is none.
+//! A schema as a tree that keeps the order of keys, the text of numbers, and where each part stood.
 
 use std::sync::Arc;
 
 use indexmap::IndexMap;
 
+use super::holds::Holds;
 use crate::protocol::RawJson;
 use crate::protocol::raw::{ObjectWriter, array, quote};
 
@@ -12,7 +12,7 @@ use crate::protocol::raw::{ObjectWriter, array, quote};
 const DEEPEST: usize = 128;
 
 /// The most values of a schema's JSON that are read.
-const MOST_VALUES: usize = 50_000;
+const MOST_VALUES: usize = 20_000;
 
 #[derive(Debug, Clone)]
 pub(in crate::format) enum Json {
@@ -30,40 +30,6 @@ pub(in crate::format) struct Object {
     pub(in crate::format) members: IndexMap<String, Json>,
 }
 
-/// What the value of a keyword is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Holds {
-    Schema,
-    /// A list of schemas.
-    List,
-    /// An object of schemas.
-    Map,
-    /// Anything else.
-    Data,
-}
-
-impl Holds {
-    pub(super) fn of(keyword: &str) -> Self {
-        match keyword {
-            "items"
-            | "additionalItems"
-            | "additionalProperties"
-            | "contains"
-            | "propertyNames"
-            | "unevaluatedItems"
-            | "unevaluatedProperties"
-            | "contentSchema"
-            | "not"
-            | "if"
-            | "then"
-            | "else" => Self::Schema,
-            "allOf" | "anyOf" | "oneOf" | "prefixItems" => Self::List,
-            "properties" | "patternProperties" | "dependentSchemas" | "$defs" | "definitions" => Self::Map,
-            _ => Self::Data,
-        }
-    }
-}
-
 impl PartialEq for Json {
     /// Whether they say the same, wherever they stood.
     fn eq(&self, other: &Self) -> bool {
@@ -77,9 +43,11 @@ impl PartialEq for Json {
     }
 }
 
-/// Whether two numbers are equal though written differently. Beyond 2^53 that can't be told.
+/// Beyond 2^53 it can't be told whether numbers are equal that are written differently.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
+/// Whether two numbers are equal though written differently.
 fn same_number(a: &Json, b: &Json) -> bool {
-    const EXACT: f64 = 9_007_199_254_740_992.0;
     a.as_number().is_some_and(|number| Some(number) == b.as_number() && number.abs() < EXACT)
 }
 
@@ -182,6 +150,23 @@ impl Json {
             Self::Other(_) if self.as_bool().is_some() => "boolean",
             Self::Other(_) if self.as_number().is_some_and(|number| number.fract() == 0.0) => "integer",
             Self::Other(_) => "number",
+        }
+    }
+
+    /// A text that is the same for equal values and no others.
+    pub(in crate::format) fn key(&self) -> String {
+        match self.as_number().filter(|number| number.abs() < EXACT) {
+            Some(number) => number.to_string(),
+            None => self.write().to_string(),
+        }
+    }
+
+    /// How many values it consists of.
+    pub(in crate::format) fn count(&self) -> usize {
+        match self {
+            Self::Object(object) => 1 + object.members.values().map(Self::count).sum::<usize>(),
+            Self::Array(items) => 1 + items.iter().map(Self::count).sum::<usize>(),
+            _ => 1,
         }
     }
 

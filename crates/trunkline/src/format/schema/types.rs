@@ -9,7 +9,11 @@ use crate::format::report::Effect::{Narrower, Same, Wider};
 
 const UNION: &str = "a union has to stand alone";
 const ONE_TYPE: &str = "there can be only one type";
+const SIZE: &str = "the schema would become too large";
 const TYPE: &str = "a type has to be said";
+
+/// So many bytes of description may be repeated in the branches of a union.
+const MOST_WORDS: usize = 16 << 10;
 
 /// Members that only describe.
 const NOTES: [&str; 9] =
@@ -85,6 +89,13 @@ impl Pass<'_> {
             }
         }
         let Some(Json::Array(branches)) = object.take("anyOf") else { return };
+        let copied = Json::Object(base.clone()).count() * branches.len();
+        let Some(left) = self.left.checked_sub(copied) else {
+            self.tell(&object.place("anyOf"), "anyOf removed", SIZE, Wider);
+            object.members.extend(base.members);
+            return;
+        };
+        self.left = left;
         let mut merged = Vec::new();
         for branch in branches {
             let Json::Object(branch) = branch else { continue };
@@ -182,8 +193,9 @@ impl Pass<'_> {
         let default = object.take("default").map(|value| format!("(default: {})", super::merge::short(&value)));
         let words = [object.text("description").map(str::to_owned), default];
         let words = words.into_iter().flatten().collect::<Vec<_>>().join(" ");
-        for branch in branches.iter_mut().filter_map(Json::as_object_mut) {
-            if !words.is_empty() && branch.text("description") != Some(&words) {
+        let repeated = if words.len() * branches.len() < MOST_WORDS { branches.len() } else { 1 };
+        for (n, branch) in branches.iter_mut().filter_map(Json::as_object_mut).enumerate() {
+            if n < repeated && !words.is_empty() && branch.text("description") != Some(&words) {
                 describe(branch, &words);
             }
             if nullable {
@@ -221,6 +233,24 @@ impl Pass<'_> {
         }
     }
 
+    /// Removes what says nothing about the types there are. Some providers refuse it.
+    pub(super) fn only_fitting(&mut self, object: &mut Object) {
+        let types = object.types();
+        if types.is_empty() {
+            return;
+        }
+        let idle =
+            |key: &String| concerns(key).is_some_and(|kinds| !types.iter().any(|kind| kinds.contains(&kind.as_str())));
+        let idle: Vec<String> = object.members.keys().filter(|key| idle(key)).cloned().collect();
+        for key in idle {
+            // `format` of a number is a dialect's own
+            if key != "format" || self.rules.unions != Unions::OpenApi {
+                object.take(&key);
+                self.tell(&object.place(&key), format!("{key} removed"), "it says nothing about this type", Same);
+            }
+        }
+    }
+
     /// Any value, in a dialect that has no word for it.
     fn any_value(&mut self, object: &mut Object) {
         let at = object.at.clone();
@@ -239,6 +269,6 @@ fn is_null(schema: &Json) -> bool {
     schema.as_object().is_some_and(|schema| schema.types() == ["null"])
 }
 
-fn is_of(value: &Json, kind: &str) -> bool {
+pub(super) fn is_of(value: &Json, kind: &str) -> bool {
     value.kind() == kind || kind == "number" && value.kind() == "integer"
 }
