@@ -395,7 +395,7 @@ fn filled(value: &Value, schema: &Value, root: &Value, depth: usize) -> Vec<Valu
             for item in items {
                 let inner = filled(item, &schema["items"], root, depth - 1);
                 let with = |way: &Vec<Value>| {
-                    inner.iter().map(|item| [&way[..], &[item.clone()]].concat()).collect::<Vec<_>>()
+                    inner.iter().map(|item| [&way[..], std::slice::from_ref(item)].concat()).collect::<Vec<_>>()
                 };
                 ways = ways.iter().flat_map(with).take(48).collect();
             }

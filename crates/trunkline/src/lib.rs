@@ -33,11 +33,12 @@
 //! | feature | default | what |
 //! | --- | --- | --- |
 //! | `stdio` | yes | servers that run as a subprocess |
+//! | `http` | yes | servers over Streamable HTTP |
+//! | `sse` | yes | servers over the HTTP+SSE of revision 2024-11-05 |
 //! | `blocking` | yes | twins of the clients for code without an async runtime |
 //! | `macros` | yes | the attribute `#[tool]` |
-//! | `serve-http` | no | [`HttpServer`]: serving a connection over Streamable HTTP |
-//! | `rig` | no | [`ToolSet::rig_tools`](ToolSet): the tools of a set as tools of rig |
-//! | `http`, `sse` | no | reserved for the HTTP transports; they enable nothing yet |
+//! | `serve-http` | no | `HttpServer`: serving a connection over Streamable HTTP |
+//! | `rig` | no | `ToolSet::rig_tools`: the tools of a set as tools of rig |
 //!
 //! `serde_json` and [`schemars`] are part of the public interface.
 #![warn(missing_docs, clippy::print_stdout, clippy::print_stderr)]
