@@ -109,8 +109,10 @@ pub struct HttpSpec {
     /// A command that prints the bearer token, and its arguments.
     pub bearer_command: Vec<String>,
     /// The proxies that the environment names.
+    #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "nothing connects"))]
     pub(crate) proxies: ProxySettings,
     /// Another source of bearer tokens.
+    #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "nothing connects"))]
     pub(crate) tokens: Option<SharedTokenSource>,
 }
 

@@ -1,8 +1,8 @@
 //! Carries whole messages, and knows no MCP method. What goes out is a line of JSON-RPC; what comes in goes
 //! to an [`Inbox`], where it is read, without a queue between.
 
-// without a process to start, some of what is offered here has no taker
-#![cfg_attr(not(all(unix, feature = "stdio")), allow(dead_code, unused_variables))]
+// without a process to start, or without HTTP, some of what is offered here has no taker
+#![cfg_attr(not(all(unix, feature = "stdio", feature = "http", feature = "sse")), allow(dead_code, unused_variables))]
 
 mod framing;
 #[cfg(feature = "http")]
