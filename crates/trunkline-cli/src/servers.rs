@@ -273,12 +273,9 @@ fn label_of(program: &str) -> String {
     legal(base.rsplit_once('.').map_or(base, |(stem, _)| stem))
 }
 
-/// The host of a URL.
+/// The name that the library gives a server at this URL; what is wrong with the URL is told when it is used.
 fn label_of_host(url: &str) -> String {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let host = authority.rsplit('@').next().unwrap_or_default().trim_start_matches('[');
-    legal(host.split([':', ']']).next().unwrap_or_default())
+    Client::http(url).build().map_or_else(|_| "server".to_owned(), |client| client.label().to_owned())
 }
 
 fn legal(name: &str) -> String {

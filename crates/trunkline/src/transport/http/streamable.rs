@@ -37,7 +37,7 @@ pub(super) struct Core {
     pub(super) limits: Arc<Limits>,
     terms: Mutex<Terms>,
     progress: Progress,
-    /// A redirect or the like was told already.
+    /// Whether the standing stream is open.
     pub(super) listens: AtomicBool,
 }
 
