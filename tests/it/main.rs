@@ -1,16 +1,10 @@
 //! The integration tests: real subprocesses, real pipes, real failure.
 
 mod blocking;
-mod cases_content;
-mod cases_framing;
-mod cases_lists;
-mod cases_multi;
-mod cases_process;
-mod cases_rpc;
+mod cases;
 mod cassette;
 mod contract;
 mod examples;
-mod http;
 mod layering;
 mod readme;
 mod rig;

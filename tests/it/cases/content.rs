@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use trunkline::{ErrorKind, RawJson};
 use trunkline_tests::*;
 
-use super::rig::{Rig, rig};
+use crate::rig::{Rig, rig};
 
 const NUMBERS: &str = r#"{"a":9007199254740993,"b":18446744073709551615,"c":123456789012345678901234567890,"d":1.0,"e":1e400,"f":-0.0,"g":0.1,"h":1E+2}"#;
 

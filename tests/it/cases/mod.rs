@@ -1,0 +1,11 @@
+//! The catalogue of public faults: what users of MCP clients reported, each as tests named after its case (`p01_…`), in the
+//! module of its area. `docs/robustness.md` lists every case with its tests; `catalogue` keeps that page true.
+
+mod catalogue;
+mod content;
+mod framing;
+mod http;
+mod lists;
+mod multi;
+mod process;
+mod rpc;
