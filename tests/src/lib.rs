@@ -25,7 +25,8 @@ pub use action::*;
 pub use json::{Json, prompt, raw, resource, template, tool};
 pub use log::{Entry, Kind, Log};
 pub use process::{
-    alive, group_members, group_of, peak_memory, send_signal, shell, wait_gone, wait_group_gone, wait_pid,
+    alive, default_signals, group_members, group_of, peak_memory, send_signal, shell, wait_gone, wait_group_gone,
+    wait_pid,
 };
 pub use rule::{Match, call, on_method, read};
 pub use script::Script;

@@ -2,8 +2,12 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Once};
 
 use rustix::process::{Pid, Signal, kill_process};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::flag::register_conditional_default;
 
 use crate::wait::eventually;
 
@@ -54,6 +58,18 @@ pub fn send_signal(pid: u32, name: &str) -> bool {
     let signal = signal_named(name).unwrap_or_else(|| panic!("no signal is called {name}"));
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).expect("a process number");
     kill_process(pid, signal).is_ok()
+}
+
+/// Makes the signals that end a program do so in this process and in all that it starts, whatever was inherited: a shell
+/// that runs tests in the background, or under `nohup`, has them ignored. A handler is what `exec` takes back.
+pub fn default_signals() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
+            let always = Arc::new(AtomicBool::new(true));
+            register_conditional_default(signal, always).expect("a signal that can be handled");
+        }
+    });
 }
 
 /// Arguments for `sh` that run a command as its child, the way launchers do: `sh -c '"fake" "..."; true'`.

@@ -14,6 +14,7 @@
 //! | something else that has tools | implement [`Connection`] |
 //! | a test that must not need its servers | [`Tape`] records, [`Cassette`] replays |
 //! | no async runtime | [`blocking`] |
+//! | to know which servers run, and what a crash left | [`processes`] |
 //!
 //! ```
 //! use serde_json::json;
@@ -69,6 +70,8 @@ mod config;
 mod managed;
 
 // the wire
+#[cfg(feature = "stdio")]
+pub mod processes;
 mod server;
 mod session;
 mod transport;

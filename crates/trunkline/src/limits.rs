@@ -22,10 +22,14 @@ pub struct Limits {
     pub max_pages: usize,
     /// How many entries a list may have. 100,000.
     pub max_items: usize,
-    /// How long a server may take to end after its standard input is closed, before SIGTERM. 2 s.
+    /// How long a server, and whatever it started, may take to end after its standard input is closed, before SIGTERM.
+    /// 2 s. It takes the same where this process ends without a word; the longest of all its servers holds then.
     pub exit_grace: Duration,
-    /// How long it may take after SIGTERM, before SIGKILL. 2 s.
+    /// How long they may take after SIGTERM, before SIGKILL. 2 s; likewise.
     pub term_grace: Duration,
+    /// How long the system may take to clear up after SIGKILL, before nobody waits any more. 1 s. So closing a server
+    /// takes no longer than this and the two graces together, and a moment.
+    pub kill_grace: Duration,
     /// How long name, connection and TLS of an HTTP server may take together. 10 s; zero: no limit.
     pub connect_timeout: Duration,
     /// How long a stream of an HTTP server may be silent, comments included, while a request waits on it. No limit by
@@ -47,7 +51,11 @@ pub struct Limits {
     pub permit_hold: Duration,
     /// How long a list over many servers waits for the rest after the last one settled. 3 s.
     pub settle: Duration,
-    /// The longest pause before a server that failed is tried again by a list over many servers. 30 s.
+    /// How long a server rests that failed once before a list over many servers tries it again: twice as long after each
+    /// further failure, and up to a quarter more by chance, so that many don't come back at once. 500 ms. A call that
+    /// needs the server always tries.
+    pub min_backoff: Duration,
+    /// The longest such rest. 30 s. A server that ran for as long counts as sound again.
     pub max_backoff: Duration,
 }
 
@@ -61,6 +69,7 @@ impl Default for Limits {
             max_items: 100_000,
             exit_grace: Duration::from_secs(2),
             term_grace: Duration::from_secs(2),
+            kill_grace: Duration::from_secs(1),
             connect_timeout: Duration::from_secs(10),
             stream_silence: Duration::ZERO,
             stream_wait: Duration::from_millis(250),
@@ -71,6 +80,7 @@ impl Default for Limits {
             start_permits: 32,
             permit_hold: Duration::from_secs(1),
             settle: Duration::from_secs(3),
+            min_backoff: Duration::from_millis(500),
             max_backoff: Duration::from_secs(30),
         }
     }

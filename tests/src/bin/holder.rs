@@ -1,8 +1,9 @@
 //! The program `holder`: a parent for tests to kill. It connects to a server with the library, says `ready`, and once
-//! its input ends, does what its first argument says; the rest is the server's command.
+//! its input ends, does what its first argument says; the rest is the server's command. Its graces are 300 ms, or
+//! `$HOLDER_GRACE`.
 
 use std::io::{Read as _, Write as _};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use trunkline::{Client, Limits};
 
@@ -11,12 +12,9 @@ fn main() {
     let (Some(then), Some(command)) = (args.next(), args.next()) else { panic!("usage: holder THEN COMMAND [ARG]...") };
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
-    let limits = Limits {
-        exit_grace: Duration::from_millis(300),
-        term_grace: Duration::from_millis(300),
-        max_message: 8 << 20,
-        ..Limits::default()
-    };
+    let grace = std::env::var("HOLDER_GRACE").ok().and_then(|text| text.parse().ok());
+    let grace = Duration::from_millis(grace.unwrap_or(300));
+    let limits = Limits { exit_grace: grace, term_grace: grace, max_message: 8 << 20, ..Limits::default() };
     let client = Client::stdio(command, args).limits(limits).build().expect("a client");
     runtime.block_on(client.connect()).expect("a server");
     say("ready");
@@ -32,6 +30,13 @@ fn main() {
             runtime.block_on(client.disconnect());
             runtime.block_on(client.connect()).expect("a server");
             say("ready again");
+        }
+        "flooded" => {
+            for _ in 0..20 {
+                let begun = Instant::now();
+                let outcome = runtime.block_on(async { client.call("flooded", ()).await });
+                say(&format!("{} {}", outcome.expect("a result").text(), begun.elapsed().as_millis()));
+            }
         }
         tool => {
             let outcome = runtime.block_on(async { client.call(tool, ()).await });

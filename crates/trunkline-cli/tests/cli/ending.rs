@@ -26,7 +26,7 @@ fn started(bench: &Bench, args: &[String]) -> std::process::Child {
 }
 
 #[test]
-fn an_interrupt_cancels_at_the_server_and_leaves_no_process() {
+fn p01_an_interrupt_cancels_at_the_server_and_leaves_no_process() {
     for (name, code) in [("INT", 130), ("TERM", 143)] {
         let bench = Bench::new();
         let child = started(&bench, &slow(&bench, json!({})));
@@ -40,7 +40,7 @@ fn an_interrupt_cancels_at_the_server_and_leaves_no_process() {
 }
 
 #[test]
-fn an_interrupt_while_a_server_starts_leaves_no_process() {
+fn p01_an_interrupt_while_a_server_starts_leaves_no_process() {
     let bench = Bench::new();
     let script = format!("echo $$ > '{}'; exec sleep 600", bench.path("pid").display());
     let config = bench.config([("silent", json!({"command": "/bin/sh", "args": ["-c", script]}))]);
@@ -53,7 +53,7 @@ fn an_interrupt_while_a_server_starts_leaves_no_process() {
 }
 
 #[test]
-fn a_second_interrupt_does_not_wait_for_a_stubborn_server() {
+fn p03_a_second_interrupt_does_not_wait_for_a_stubborn_server() {
     let bench = Bench::new();
     let child = started(&bench, &slow(&bench, json!({"STUBBORN": "1"})));
     let pid = bench.pid("pid");
@@ -68,7 +68,7 @@ fn a_second_interrupt_does_not_wait_for_a_stubborn_server() {
 }
 
 #[test]
-fn a_program_that_is_killed_leaves_no_process() {
+fn p01_a_program_that_is_killed_leaves_no_process() {
     let bench = Bench::new();
     let mut child = started(&bench, &slow(&bench, json!({"STUBBORN": "1"})));
     let pid = bench.pid("pid");
@@ -79,7 +79,7 @@ fn a_program_that_is_killed_leaves_no_process() {
 }
 
 #[test]
-fn a_normal_end_leaves_no_process() {
+fn p01_a_normal_end_leaves_no_process() {
     let bench = Bench::new();
     let server = bench.server(json!({"TOOLS": tool("t", ""), "PIDFILE": bench.path("pid")}));
     let config = bench.config([("s", server)]);

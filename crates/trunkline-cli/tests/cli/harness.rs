@@ -92,6 +92,7 @@ impl Bench {
     }
 
     pub(crate) fn command(&self, args: &[&str]) -> Command {
+        trunkline_tests::default_signals();
         let mut command = Command::new(PROGRAM);
         command.args(args).current_dir(self.path("here")).env_clear();
         command.env("PATH", "/usr/bin:/bin").env("HOME", self.path("home"));

@@ -1,6 +1,7 @@
 //! One attempt to connect at a time, shared by everybody who needs the server, and what came of it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{Semaphore, oneshot, watch};
@@ -9,6 +10,7 @@ use super::live::Live;
 use super::{Setup, open};
 use crate::connection::{EventKind, Hub};
 use crate::error::{Error, Result};
+use crate::limits::Limits;
 
 /// What an attempt comes to, for whoever waits for it. Its sender is gone once the attempt has let go of all.
 pub(super) type Opened = watch::Receiver<Option<Result<Arc<Live>>>>;
@@ -62,6 +64,17 @@ pub(super) struct Failure {
     pub(super) at: Instant,
     /// How often in a row.
     pub(super) times: u32,
+}
+
+impl Failure {
+    /// How long it rests: twice as long after each failure, and a little longer by chance, which stays what it is.
+    pub(super) fn rest(&self, limits: &Limits) -> Duration {
+        const MORE: f64 = 0.25;
+        static CHANCE: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+        let doubled = limits.min_backoff.saturating_mul(2u32.saturating_pow(self.times.saturating_sub(1)));
+        let share = (CHANCE.hash_one(self.at) >> 32) as f64 / f64::from(u32::MAX);
+        doubled.min(limits.max_backoff.mul_f64(1.0 / (1.0 + MORE))).mul_f64(1.0 + MORE * share)
+    }
 }
 
 pub(super) fn lock(phase: &Mutex<Phase>) -> MutexGuard<'_, Phase> {
@@ -129,5 +142,29 @@ impl Attempt {
             *phase = settled;
         }
         own
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    #[test]
+    fn rests_double_up_to_a_cap_and_differ_by_chance() {
+        let limits = Limits::default();
+        let failed = |times, later| {
+            let at = Instant::now() + Duration::from_millis(later);
+            Failure { error: Error::new(ErrorKind::Closed, "gone"), at, times }
+        };
+        for (times, least) in [(1, 500), (2, 1000), (3, 2000), (6, 16_000), (7, 24_000), (1000, 24_000)] {
+            let rests: Vec<_> = (0..50).map(|later| failed(times, later).rest(&limits)).collect();
+            let (low, high) = (Duration::from_millis(least), Duration::from_millis(least * 5 / 4));
+            assert!(rests.iter().all(|rest| (low..=high).contains(rest)), "{times}: {rests:?}");
+            assert!(rests.iter().any(|rest| *rest > (low + high) / 2), "chance has its part: {rests:?}");
+            assert!(rests.iter().any(|rest| *rest < (low + high) / 2), "{rests:?}");
+        }
+        let failure = failed(3, 0);
+        assert_eq!(failure.rest(&limits), failure.rest(&limits));
     }
 }

@@ -56,7 +56,7 @@ impl Live {
         match &self.session {
             Some(session) => {
                 let report = session.end().await;
-                tracing::debug!(server = label, forced = ?report.forced, "disconnected");
+                tracing::debug!(server = label, forced = ?report.forced, exit = ?report.exit, "disconnected");
             }
             None => {
                 if let Err(error) = self.connection.close().await {

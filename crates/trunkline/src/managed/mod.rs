@@ -152,14 +152,13 @@ impl Managed {
     /// Whether a list over many servers should try this one: not while it rests after failing. A server that ran
     /// and broke for the first time needs no rest.
     pub(crate) fn due(&self) -> Result<(), Error> {
-        let longest = self.setup.limits.max_backoff;
+        let limits = &self.setup.limits;
         let failure = match &*lock(&self.phase) {
             Phase::Ready(live) if live.failures == 0 => None,
-            phase => phase.failure(longest),
+            phase => phase.failure(limits.max_backoff),
         };
         let Some(failure) = failure else { return Ok(()) };
-        let pause = Duration::from_millis(250) * 2u32.saturating_pow(failure.times.min(16));
-        let rested = failure.at.elapsed() >= pause.min(longest);
+        let rested = failure.at.elapsed() >= failure.rest(limits);
         if rested { Ok(()) } else { Err(self.labelled(failure.error)) }
     }
 

@@ -151,6 +151,7 @@ fn existing(connection: SharedConnection, hub: &Arc<Hub>) -> Live {
 fn recipes(spec: &ServerSpec, setup: &Setup) -> Result<Vec<Recipe>> {
     match &spec.transport {
         TransportSpec::Stdio(spec) => Ok(vec![Recipe::Stdio(Launch {
+            label: setup.label.clone(),
             command: spec.command.to_string_lossy().into_owned(),
             args: spec.args.clone(),
             env: spec.env.clone(),

@@ -121,6 +121,8 @@ pub(crate) trait Peer: Send + Sync {
 /// A command to start, everything resolved.
 #[derive(Debug, Clone)]
 pub(crate) struct Launch {
+    /// What the server is called.
+    pub(crate) label: String,
     pub(crate) command: String,
     pub(crate) args: Vec<String>,
     /// The whole environment of the child.
@@ -160,6 +162,8 @@ pub(crate) struct Evidence {
 pub(crate) struct CloseReport {
     /// The signal that was needed to end the server, where it didn't go by itself.
     pub(crate) forced: Option<&'static str>,
+    /// How a server's process ended, in words.
+    pub(crate) exit: Option<String>,
 }
 
 impl Wire {

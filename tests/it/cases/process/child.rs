@@ -28,16 +28,17 @@ fn names(dump: &Value) -> Vec<&str> {
 
 /// Third-party programs don't get the host's keys, but what they need to run at all.
 #[tokio::test]
-async fn a_server_gets_a_safe_environment_and_its_own() {
+async fn p99_a_server_gets_a_safe_environment_and_its_own() {
     let dump = dumped(|builder| builder.env("API_KEY", "k-1").env("LANG", "C.UTF-8")).await;
-    assert_eq!(names(&dump), ["API_KEY", "HOME", "HTTPS_PROXY", "LANG", "LC_ALL", "PATH"]);
+    assert_eq!(names(&dump), ["API_KEY", "HOME", "HTTPS_PROXY", "LANG", "LC_ALL", "PATH", "TRUNKLINE_SERVER"]);
+    assert!(dump["env"]["TRUNKLINE_SERVER"].as_str().unwrap().ends_with(" fake"), "who started it, and its label");
     assert_eq!((&dump["env"]["API_KEY"], &dump["env"]["LANG"]), (&json!("k-1"), &json!("C.UTF-8")));
     let dump = dumped(|builder| builder.inherit_env(true)).await;
     assert_eq!(dump["env"]["SECRET_X"], json!("1"));
 }
 
 #[tokio::test]
-async fn two_servers_don_t_see_each_other_s_keys() {
+async fn p99_two_servers_don_t_see_each_other_s_keys() {
     let (first, second) =
         tokio::join!(dumped(|builder| builder.env("KEY_A", "a-1")), dumped(|builder| builder.env("KEY_B", "b-1")));
     assert!(names(&first).contains(&"KEY_A") && !names(&first).contains(&"KEY_B"));
@@ -45,7 +46,7 @@ async fn two_servers_don_t_see_each_other_s_keys() {
 }
 
 #[tokio::test]
-async fn arguments_and_directory_arrive_as_they_are() {
+async fn p77_arguments_and_directory_arrive_as_they_are() {
     let dir = TempDir::new();
     let script = Script::new().on(call("echo"), [dump()]).args();
     let strange = ["", "a b", "it's", "$HOME", "*", "日本", "--x=\"y\""];
@@ -59,7 +60,7 @@ async fn arguments_and_directory_arrive_as_they_are() {
 
 /// A server that logs a lot must not stand still because nobody reads it, nor fill the memory.
 #[tokio::test]
-async fn a_flood_on_the_standard_error_neither_blocks_nor_piles_up() {
+async fn p07_a_flood_on_the_standard_error_keeps_its_last_lines() {
     let one = [stderr("$REPEAT(262144,x)\n"), text("ok")];
     let many = repeat(
         2622,
@@ -95,7 +96,7 @@ fn assert_error_masked(error: &Error) {
 
 /// Servers print the keys they were given; errors, events, warnings and states show them masked.
 #[tokio::test]
-async fn a_server_s_secrets_are_masked_in_all_that_is_shown_of_it() {
+async fn p72_a_server_s_secrets_are_masked_in_all_that_is_shown_of_it() {
     let words = SECRETS.join(" ");
     let stray = json!({"jsonrpc": "2.0", "id": null, "error": {"code": 1, "message": words}}).to_string();
     let rig = Rig::with(
@@ -144,7 +145,7 @@ async fn heard(events: &mut trunkline::Events) -> State {
 }
 
 #[tokio::test]
-async fn secrets_in_a_command_line_are_masked_where_it_is_shown() {
+async fn p72_secrets_in_a_command_line_are_masked_where_it_is_shown() {
     let client = Client::stdio(FAKE, ["--token=t0ken-abcdefgh", "--api-key", "sk-live-0123456789"]).build().unwrap();
     let error = client.connect().await.unwrap_err();
     assert_error_masked(&error);

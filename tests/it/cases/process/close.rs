@@ -13,7 +13,7 @@ fn slow() -> Script {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn closing_one_server_does_not_touch_another() {
+async fn p87_closing_one_server_does_not_touch_another() {
     let (first, second) = (rig(slow()), rig(slow()));
     let third = rig(Script::new().on("initialize", []));
     first.client.connect().await.unwrap();
@@ -44,7 +44,7 @@ async fn closing_one_server_does_not_touch_another() {
 
 /// Nobody waits for an answer any more once the connection is being closed, however long the server takes to end.
 #[tokio::test]
-async fn closing_ends_the_calls_under_way_at_once() {
+async fn p87_closing_ends_the_calls_under_way_at_once() {
     let rig = Rig::with(
         |dir| slow().on("@eof", [wait_file(dir.join("go")), exit(0)]),
         |builder| builder.limits(trunkline::Limits { exit_grace: ms(60_000), ..crate::rig::limits() }),
@@ -70,7 +70,7 @@ async fn closing_ends_the_calls_under_way_at_once() {
 
 /// Everybody who closes waits for the end, also those who come late.
 #[tokio::test]
-async fn closing_twice_at_once_waits_for_the_same_end() {
+async fn p87_closing_twice_at_once_waits_for_the_same_end() {
     let rig = rig(Script::new().ignore_eof());
     rig.client.connect().await.unwrap();
     let begun = Instant::now();
@@ -87,7 +87,7 @@ async fn closing_twice_at_once_waits_for_the_same_end() {
 }
 
 #[tokio::test]
-async fn closing_while_connecting_ends_the_attempt() {
+async fn p87_closing_while_connecting_ends_the_attempt() {
     let rig = rig(Script::new().ignore_eof().on("initialize", []));
     let connected = async {
         let error = rig.client.connect().await.unwrap_err();
@@ -106,7 +106,7 @@ async fn closing_while_connecting_ends_the_attempt() {
 }
 
 #[tokio::test]
-async fn a_closed_client_connects_again_when_it_is_used() {
+async fn p87_a_closed_client_connects_again_when_it_is_used() {
     let rig = rig(Script::new().on(call("echo"), [text("$START")]));
     rig.client.disconnect().await;
     for start in ["1", "2"] {
@@ -117,7 +117,7 @@ async fn a_closed_client_connects_again_when_it_is_used() {
 
 /// What is still to be written when the connection is closed is written: nothing is cut off.
 #[tokio::test]
-async fn the_last_message_before_a_close_arrives_whole() {
+async fn p87_the_last_message_before_a_close_arrives_whole() {
     let rig = rig(slow());
     rig.client.connect().await.unwrap();
     let big = serde_json::json!({"text": "x".repeat(1 << 20)});
@@ -133,7 +133,7 @@ async fn the_last_message_before_a_close_arrives_whole() {
 
 /// Dropping a client closes its connection; listeners hear of an end, not of a failure.
 #[tokio::test]
-async fn dropping_a_client_is_no_failure() {
+async fn p87_dropping_a_client_is_no_failure() {
     let rig = rig(Script::new());
     rig.client.connect().await.unwrap();
     let mut events = rig.client.events();

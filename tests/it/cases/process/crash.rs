@@ -23,7 +23,7 @@ async fn five_calls(rig: &Rig) -> Vec<Error> {
 
 /// Waiting calls fail when the process ends, not when their long timeout does.
 #[tokio::test]
-async fn every_waiting_call_fails_at_once_with_the_reason() {
+async fn p05_every_waiting_call_fails_at_once_with_the_reason() {
     let held_open = || spawn_sharing(Script::new().ignore_eof());
     for (end, exit) in [
         (vec![stderr("boom\n"), exit(139)], "exit status 139"),
@@ -48,7 +48,7 @@ async fn every_waiting_call_fails_at_once_with_the_reason() {
 
 /// The streams tell too: one that is closed ends the session, though the process lives on. Its end comes after.
 #[tokio::test]
-async fn a_closed_stream_fails_the_waiting_calls() {
+async fn p05_a_closed_stream_fails_the_waiting_calls() {
     let rig = crashing([stderr("bye\n"), close_stdout()]);
     rig.client.connect().await.unwrap();
     let begun = Instant::now();
@@ -61,7 +61,7 @@ async fn a_closed_stream_fails_the_waiting_calls() {
 
 /// A server that can't hear any more can't be called; the call goes to a new one, once the deaf one is gone.
 #[tokio::test]
-async fn a_closed_input_ends_the_connection() {
+async fn p05_a_closed_input_ends_the_connection() {
     let dir = TempDir::new();
     let deaf_at_first = r#"
         answer() { read -r line; id=${line#*\"id\":}; echo "{\"jsonrpc\":\"2.0\",\"id\":${id%%,*},\"result\":$1}"; }
@@ -83,7 +83,7 @@ async fn a_closed_input_ends_the_connection() {
 
 /// The last line before the end counts, also without a line feed and from a server that never read a byte.
 #[tokio::test]
-async fn a_death_before_the_handshake_is_told_at_once_with_all_there_is() {
+async fn p04_a_death_before_the_handshake_is_told_at_once_with_all_there_is() {
     for (script, exit) in [
         (Script::new().on("@start", [stderr("E1\nE2\nmissing API key"), exit(3)]), "exit status 3"),
         (Script::new().reads(0).on("@start", [stderr("E1\nmissing API key\n"), exit(127)]), "exit status 127"),
@@ -105,7 +105,7 @@ async fn a_death_before_the_handshake_is_told_at_once_with_all_there_is() {
 
 /// One that dies right after its handshake is noticed by whoever comes first, always with the reason.
 #[tokio::test]
-async fn a_death_right_after_the_handshake_is_told_with_its_reason() {
+async fn p04_a_death_right_after_the_handshake_is_told_with_its_reason() {
     for _ in 0..10 {
         let rig = rig(Script::new().on("initialize", [default_answer(), stderr("no licence\n"), exit(4)]));
         let error = match rig.client.connect().await {
@@ -119,7 +119,7 @@ async fn a_death_right_after_the_handshake_is_told_with_its_reason() {
 
 /// A request that the server could no longer read is told apart from one that it may have done.
 #[tokio::test]
-async fn a_call_that_cannot_leave_is_made_on_a_new_connection() {
+async fn p05_a_call_that_cannot_leave_is_made_on_a_new_connection() {
     let rig = Rig::with(
         |dir| {
             let gone = [mark(dir.join("going"), "x"), exit(0)];

@@ -4,6 +4,7 @@ mod child;
 mod close;
 mod crash;
 mod orphans;
+mod program;
 mod reconnect;
 mod shutdown;
 mod start;

@@ -1,6 +1,7 @@
 //! A parent that ends without a word: no server may outlive it for long, nor the guard that sees to that.
 
 use std::io::BufReader;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -23,16 +24,15 @@ struct Holder {
 
 impl Holder {
     fn start(then: &str, script: Script) -> Holder {
+        Holder::launched(then, |dir, script| fake_behind_a_shell(&script.write_to(dir)), script)
+    }
+
+    /// One whose server is started by these arguments of `sh`.
+    fn launched(then: &str, sh: impl FnOnce(&TempDir, Script) -> Vec<String>, script: Script) -> Holder {
         let dir = TempDir::new();
-        let script = script.pid_file(dir.join("pid")).write_to(&dir);
-        let mut process = Command::new(env!("CARGO_BIN_EXE_holder"))
-            .args([then, "sh"])
-            .args(shell(FAKE, &[script.to_str().unwrap()]))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let script = script.pid_file(dir.join("pid"));
+        let sh = sh(&dir, script);
+        let mut process = spawn_holder(then, &sh, &[]);
         let mut output = BufReader::new(process.stdout.take().unwrap());
         assert_eq!(line(&mut output), "ready");
         let server = wait_pid(dir.join("pid"));
@@ -55,6 +55,24 @@ impl Holder {
         assert!(group_members(self.group).is_empty());
         drop(self.dir);
     }
+}
+
+fn fake_behind_a_shell(script: &Path) -> Vec<String> {
+    shell(FAKE, &[script.to_str().unwrap()])
+}
+
+/// A server that first starts another process in a session of its own, where nobody looks for it.
+pub(super) fn straying(dir: &TempDir, stray: Script, server: &Path) -> Vec<String> {
+    let stray = stray.pid_file(dir.join("stray")).json().replace('\'', r"'\''");
+    let stray = format!("setsid '{FAKE}' --inline '{stray}' < /dev/null > /dev/null 2>&1 &");
+    vec!["-c".to_owned(), format!("{stray} exec '{FAKE}' '{}'", server.display())]
+}
+
+fn spawn_holder(then: &str, sh: &[String], env: &[(&str, &str)]) -> Child {
+    default_signals();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_holder"));
+    command.args([then, "sh"]).args(sh).envs(env.iter().copied());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
 }
 
 fn line(output: &mut impl std::io::BufRead) -> String {
@@ -80,7 +98,7 @@ fn guard_of(parent: u32) -> u32 {
 
 /// `kill -9` leaves a process no time to clear up after itself.
 #[test]
-fn a_killed_parent_leaves_nothing() {
+fn p01_a_killed_parent_leaves_nothing() {
     for script in [Script::new(), Script::new().ignore_eof(), Script::new().ignore_eof().ignore_term()] {
         let holder = Holder::start("wait", script);
         assert!(alive(holder.server));
@@ -91,7 +109,7 @@ fn a_killed_parent_leaves_nothing() {
 
 /// Ctrl-C and SIGTERM reach the parent alone: the server is in a group of its own.
 #[test]
-fn a_parent_that_a_signal_ends_leaves_nothing() {
+fn p01_a_parent_that_a_signal_ends_leaves_nothing() {
     for signal in ["INT", "TERM", "HUP"] {
         let holder = Holder::start("wait", Script::new().ignore_eof());
         send_signal(holder.process.id(), signal);
@@ -100,7 +118,7 @@ fn a_parent_that_a_signal_ends_leaves_nothing() {
 }
 
 #[test]
-fn a_parent_that_panics_aborts_or_exits_leaves_nothing() {
+fn p01_a_parent_that_panics_aborts_or_exits_leaves_nothing() {
     for then in ["panic", "abort", "exit", "return"] {
         let mut holder = Holder::start(then, Script::new().ignore_eof());
         holder.go();
@@ -110,7 +128,7 @@ fn a_parent_that_panics_aborts_or_exits_leaves_nothing() {
 
 /// The process lives on, but not the runtime that the client worked in.
 #[test]
-fn a_dropped_runtime_leaves_no_server_while_the_parent_lives() {
+fn p01_a_dropped_runtime_leaves_no_server_while_the_parent_lives() {
     let mut holder = Holder::start("drop-runtime", Script::new().ignore_eof().ignore_term());
     holder.go();
     wait_group_gone(holder.group);
@@ -122,7 +140,7 @@ fn a_dropped_runtime_leaves_no_server_while_the_parent_lives() {
 
 /// Somebody ended the guard: the next server gets a new one.
 #[test]
-fn a_guard_that_is_gone_is_replaced() {
+fn p01_a_guard_that_is_gone_is_replaced() {
     let mut holder = Holder::start("reconnect", Script::new().ignore_eof());
     send_signal(holder.guard, "KILL");
     wait_gone(holder.guard);
@@ -135,9 +153,122 @@ fn a_guard_that_is_gone_is_replaced() {
     holder.assert_nothing_left();
 }
 
+/// A parent that is killed before it knew its server: the guard knew the mark.
+#[test]
+fn p01_a_parent_killed_during_a_handshake_leaves_nothing() {
+    let dir = TempDir::new();
+    let silent = Script::new().ignore_eof().ignore_term().pid_file(dir.join("pid")).on("initialize", []);
+    let mut holder = spawn_holder("wait", &fake_behind_a_shell(&silent.write_to(&dir)), &[]);
+    let server = wait_pid(dir.join("pid"));
+    let guard = guard_of(holder.id());
+    send_signal(holder.id(), "KILL");
+    holder.wait().unwrap();
+    for pid in [server, guard] {
+        eventually_within(GUARDED, "the end of the server and the guard", || (!alive(pid)).then_some(()));
+    }
+}
+
+/// Launchers as they are: one that stays its server's parent behind another (npx), one that passes no signal on, one whose
+/// server holds the pipes after it is gone.
+#[test]
+fn p01_nothing_of_any_launcher_is_left_after_a_killed_parent() {
+    let nested = |script: &Path| {
+        let inner = fake_behind_a_shell(script);
+        shell("sh", &inner)
+    };
+    let deaf = |script: &Path| vec!["-c".to_owned(), format!("trap '' TERM; '{FAKE}' '{}'; true", script.display())];
+    let gone = |script: &Path| vec!["-c".to_owned(), format!("exec 3<&0; '{FAKE}' '{}' <&3 & exit", script.display())];
+    for is_deaf in [false, true] {
+        let launcher = |dir: &TempDir, script: Script| {
+            let script = script.write_to(dir);
+            if is_deaf { deaf(&script) } else { nested(&script) }
+        };
+        let holder = Holder::launched("wait", launcher, Script::new().ignore_eof());
+        send_signal(holder.process.id(), "KILL");
+        holder.assert_nothing_left();
+    }
+    // this launcher's end is the end of the connection, so the holder never gets ready; its server goes all the same
+    let dir = TempDir::new();
+    let script = Script::new().ignore_eof().on("initialize", []).pid_file(dir.join("pid")).write_to(&dir);
+    let mut holder = spawn_holder("wait", &gone(&script), &[]);
+    assert!(!holder.wait().unwrap().success());
+    wait_gone(wait_pid(dir.join("pid")));
+}
+
+/// A grandchild that made itself a session of its own is in no group that anybody knows of. Its mark tells.
+#[test]
+fn p01_what_left_the_group_goes_with_a_killed_parent() {
+    for stray in [Script::new().ignore_eof(), Script::new().ignore_eof().ignore_term()] {
+        let sh = |dir: &TempDir, script: Script| straying(dir, stray, &script.write_to(dir));
+        let holder = Holder::launched("wait", sh, Script::new());
+        let stray = wait_pid(holder.dir.join("stray"));
+        assert_ne!(group_of(stray), Some(holder.group));
+        send_signal(holder.process.id(), "KILL");
+        eventually_within(GUARDED, "the stray", || (!alive(stray)).then_some(()));
+        holder.assert_nothing_left();
+    }
+}
+
+/// What outlives its server on purpose drops the mark.
+#[test]
+fn p01_what_drops_the_mark_and_leaves_the_group_is_left_alone() {
+    let dir = TempDir::new();
+    let pid = dir.join("free");
+    let sh = |dir: &TempDir, script: Script| {
+        let free = format!(
+            "env -u TRUNKLINE_SERVER setsid sh -c 'echo $$ > {0}.new; mv {0}.new {0}; exec sleep 600'",
+            pid.display()
+        );
+        let server = format!("exec '{FAKE}' '{}'", script.write_to(dir).display());
+        vec!["-c".to_owned(), format!("{free} < /dev/null > /dev/null 2>&1 & {server}")]
+    };
+    let mut holder = Holder::launched("return", sh, Script::new());
+    let free = wait_pid(&pid);
+    holder.go();
+    holder.assert_nothing_left();
+    assert!(alive(free));
+    send_signal(free, "KILL");
+}
+
+/// A server that needs its time gets it from the guard too: as much as was agreed on, and no signal before.
+#[test]
+fn p02_the_guard_waits_as_long_as_the_limits_say() {
+    let dir = TempDir::new();
+    let marks = dir.join("marks");
+    let end = [mark(&marks, "EOF"), sleep(1200), mark(&marks, "CLEAN"), exit(0)];
+    let script = Script::new().on("@eof", end).on("@term", [mark(&marks, "TERM")]).pid_file(dir.join("pid"));
+    let patient = [("HOLDER_GRACE", "8000")];
+    let mut holder = spawn_holder("wait", &fake_behind_a_shell(&script.write_to(&dir)), &patient);
+    assert_eq!(line(&mut BufReader::new(holder.stdout.take().unwrap())), "ready");
+    let server = wait_pid(dir.join("pid"));
+    send_signal(holder.id(), "KILL");
+    holder.wait().unwrap();
+    wait_gone(server);
+    assert_eq!(dir.read("marks"), "EOF\nCLEAN\n");
+}
+
+/// A server that logs more than a pipe holds must not stand still because nobody reads it, nor fill the memory.
+#[test]
+fn p07_a_flood_on_the_standard_error_neither_blocks_nor_piles_up() {
+    let hundred = "x".repeat(100);
+    let flooded = [repeat(2622, [stderr(&format!("{hundred}\n"))]), text("ok")];
+    let mut holder = Holder::start("flooded", Script::new().tools([tool("flooded")]).on(call("flooded"), flooded));
+    let before = peak_memory(holder.process.id()).unwrap();
+    holder.go();
+    for _ in 0..20 {
+        let said = line(&mut holder.output);
+        let took = said.strip_prefix("ok ").expect("an answer").parse::<u64>().unwrap();
+        assert!(took < limit().as_millis() as u64, "a call took {took} ms");
+    }
+    let grown = peak_memory(holder.process.id()).unwrap().saturating_sub(before);
+    assert!(grown < 5 << 20, "grown by {} KiB", grown >> 10);
+    send_signal(holder.process.id(), "KILL");
+    holder.assert_nothing_left();
+}
+
 /// A line without end costs no more memory than the limit allows, and the server.
 #[test]
-fn endless_output_costs_bounded_memory() {
+fn p16_endless_output_costs_bounded_memory() {
     let mut holder = Holder::start("flood", Script::new().on(call("flood"), [flood("a")]));
     holder.go();
     assert_eq!(line(&mut holder.output), "limit");

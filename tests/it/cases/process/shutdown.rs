@@ -5,6 +5,7 @@ use std::time::Instant;
 use trunkline::{Client, ClientBuilder, ErrorKind, Limits};
 use trunkline_tests::*;
 
+use super::orphans::straying;
 use crate::rig::{Rig, SOON, assert_took, limits, ms, rig};
 use crate::smoke::FAKE;
 
@@ -20,7 +21,7 @@ fn runtime() -> tokio::runtime::Runtime {
 
 /// A launcher's real server is its child: ending the launcher alone leaves it running for ever.
 #[test]
-fn nothing_of_a_launcher_is_left_after_a_close() {
+fn p01_nothing_of_a_launcher_is_left_after_a_close() {
     for stubborn in [Script::new().ignore_eof(), Script::new().ignore_eof().ignore_term()] {
         let (dir, runtime) = (TempDir::new(), runtime());
         let client = runtime.block_on(launched(&dir, stubborn).connect()).unwrap();
@@ -34,7 +35,7 @@ fn nothing_of_a_launcher_is_left_after_a_close() {
 }
 
 #[test]
-fn nothing_of_a_launcher_is_left_after_a_failed_handshake() {
+fn p01_nothing_of_a_launcher_is_left_after_a_failed_handshake() {
     let (dir, runtime) = (TempDir::new(), runtime());
     let script = Script::new().ignore_eof().on("initialize", [respond_error(-32602, "no")]);
     let error = runtime.block_on(launched(&dir, script).connect()).unwrap_err();
@@ -43,7 +44,7 @@ fn nothing_of_a_launcher_is_left_after_a_failed_handshake() {
 }
 
 #[test]
-fn nothing_of_a_launcher_is_left_when_the_client_is_dropped() {
+fn p01_nothing_of_a_launcher_is_left_when_the_client_is_dropped() {
     let (dir, runtime) = (TempDir::new(), runtime());
     for inside in [true, false] {
         let client = runtime.block_on(launched(&dir, Script::new().ignore_eof()).connect()).unwrap();
@@ -59,7 +60,7 @@ fn nothing_of_a_launcher_is_left_when_the_client_is_dropped() {
 
 /// A runtime that goes first takes its tasks with it, and so whoever supervised the process.
 #[test]
-fn nothing_of_a_launcher_is_left_when_the_runtime_is_dropped() {
+fn p01_nothing_of_a_launcher_is_left_when_the_runtime_is_dropped() {
     for single in [true, false] {
         let dir = TempDir::new();
         let runtime = match single {
@@ -77,7 +78,7 @@ fn nothing_of_a_launcher_is_left_when_the_runtime_is_dropped() {
 
 /// A server that ends when its input does must see no signal, however long it takes within the grace.
 #[tokio::test]
-async fn a_server_gets_the_time_to_end_by_itself() {
+async fn p02_a_server_gets_the_time_to_end_by_itself() {
     let patient = |builder: ClientBuilder| builder.limits(Limits { exit_grace: SOON, ..limits() });
     let rig = Rig::with(
         |dir| {
@@ -97,7 +98,7 @@ async fn a_server_gets_the_time_to_end_by_itself() {
 
 /// Each step comes after the one before has had its time, and the whole has a bound whatever the server does.
 #[tokio::test]
-async fn a_stubborn_server_is_ended_step_by_step_within_a_bound() {
+async fn p03_a_stubborn_server_is_ended_step_by_step_within_a_bound() {
     for (script, frozen, least, signal) in [
         (Script::new().ignore_eof(), false, 300, "SIGTERM"),
         (Script::new().ignore_eof().ignore_term(), false, 600, "SIGKILL"),
@@ -118,7 +119,7 @@ async fn a_stubborn_server_is_ended_step_by_step_within_a_bound() {
 
 /// A server that doesn't read can't be told by the end of its input; that doesn't add to the bound.
 #[tokio::test]
-async fn a_server_that_does_not_read_is_ended_within_the_same_bound() {
+async fn p03_a_server_that_does_not_read_is_ended_within_the_same_bound() {
     let rig = Rig::with(|_| Script::new().reads(2), |builder| builder.timeout(ms(300)));
     rig.client.connect().await.unwrap();
     let arguments = serde_json::json!({"text": "x".repeat(1 << 20)}); // more than a pipe holds
@@ -131,7 +132,7 @@ async fn a_server_that_does_not_read_is_ended_within_the_same_bound() {
 
 /// Whatever a server started in its group goes too, also when the server itself ends in order.
 #[tokio::test]
-async fn what_a_server_started_goes_with_it() {
+async fn p01_what_a_server_started_goes_with_it() {
     let rig = Rig::with(
         |dir| {
             let child = Script::new().ignore_eof().ignore_term().pid_file(dir.join("child"));
@@ -144,4 +145,37 @@ async fn what_a_server_started_goes_with_it() {
     assert!(alive(child));
     rig.client.disconnect().await;
     assert!(!alive(child) && !alive(rig.pid()));
+}
+
+/// The same with one that holds the pipes, in the group or out of it.
+#[tokio::test]
+async fn p01_what_left_the_group_goes_with_its_server() {
+    for stubborn in [Script::new().ignore_eof(), Script::new().ignore_eof().ignore_term()] {
+        let dir = TempDir::new();
+        let server = Script::new().on("@start", [spawn_sharing(Script::new().ignore_eof())]).write_to(&dir);
+        let builder = Client::stdio("sh", straying(&dir, stubborn, &server)).limits(limits());
+        let client = builder.connect().await.unwrap();
+        let path = dir.join("stray");
+        let stray = offload(move || wait_pid(path)).await;
+        let begun = Instant::now();
+        client.disconnect().await;
+        assert_took(begun, ms(300));
+        assert!(!alive(stray));
+        let warnings = client.warnings();
+        assert!(
+            warnings.iter().any(|text| text.starts_with("What the server started had to be ended")),
+            "{warnings:?}"
+        );
+    }
+}
+
+/// What nobody started from here is nobody's to end, whatever it looks like.
+#[tokio::test]
+async fn p01_another_server_of_the_same_command_is_left_alone() {
+    let (first, second) = (rig(Script::new()), rig(Script::new()));
+    first.client.connect().await.unwrap();
+    second.client.connect().await.unwrap();
+    first.client.disconnect().await;
+    assert!(!alive(first.pid()) && alive(second.pid()));
+    second.client.disconnect().await;
 }

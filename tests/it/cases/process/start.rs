@@ -21,7 +21,7 @@ async fn too_slow(script: Script) -> (Rig, Error) {
 }
 
 #[tokio::test]
-async fn a_server_that_never_answers_is_given_up() {
+async fn p08_a_server_that_never_answers_is_given_up() {
     let (rig, error) = too_slow(Script::new().on("initialize", [])).await;
     assert!(error.message().contains("0 bytes on its standard output and 0 on its standard error"), "{error}");
     assert!(error.hint().unwrap().contains("The process is alive"));
@@ -31,7 +31,7 @@ async fn a_server_that_never_answers_is_given_up() {
 
 /// Traffic isn't an answer.
 #[tokio::test]
-async fn notifications_do_not_extend_the_start() {
+async fn p08_notifications_do_not_extend_the_start() {
     let logging = notify_with("notifications/message", json!({"level": "info", "data": "still starting"}));
     let (_, error) = too_slow(Script::new().on("initialize", [background([forever([logging, sleep(20)])])])).await;
     assert!(!error.message().contains(" 0 bytes on its standard output"), "{error}");
@@ -39,7 +39,7 @@ async fn notifications_do_not_extend_the_start() {
 
 /// The first run of `npx` or `uvx` downloads packages and says so on its standard error.
 #[tokio::test]
-async fn a_slow_first_start_is_waited_for_and_otherwise_explained() {
+async fn p09_a_slow_first_start_is_waited_for_and_otherwise_explained() {
     let fetching = |times| Script::new().on("@start", [repeat(times, [stderr("npm fetch $I\n"), sleep(100)])]);
     rig(fetching(10)).client.connect().await.unwrap();
     let (_, error) = too_slow(fetching(100)).await;
@@ -49,7 +49,7 @@ async fn a_slow_first_start_is_waited_for_and_otherwise_explained() {
 
 /// What came on the standard output instead of an answer says what the server is, or how it frames its messages.
 #[tokio::test]
-async fn text_on_the_standard_output_is_named_when_no_answer_comes() {
+async fn p11_p19_text_on_the_standard_output_is_named_when_no_answer_comes() {
     for (script, hint) in [
         (Script::new().content_length(), "Content-Length"),
         (Script::new().pretty(), "spread one message over several lines"),
@@ -67,7 +67,7 @@ async fn text_on_the_standard_output_is_named_when_no_answer_comes() {
 
 /// A revision that this client doesn't speak means other rules: it must not go on by its own.
 #[tokio::test]
-async fn an_unknown_revision_ends_the_handshake() {
+async fn p54_an_unknown_revision_ends_the_handshake() {
     for (answer, named) in [
         (json!({"protocolVersion": "1999-01-01", "capabilities": {}}), "\"1999-01-01\""),
         (json!({"protocolVersion": 20250618, "capabilities": {}}), "20250618"),
@@ -86,7 +86,7 @@ async fn an_unknown_revision_ends_the_handshake() {
 }
 
 #[tokio::test]
-async fn every_revision_with_a_handshake_is_spoken() {
+async fn p54_every_revision_with_a_handshake_is_spoken() {
     for version in ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"] {
         let rig = rig(Script::new().version(version));
         assert_eq!(rig.call("echo").await.unwrap(), "ok");
@@ -96,7 +96,7 @@ async fn every_revision_with_a_handshake_is_spoken() {
 
 /// Why a command can't be started, and where to look.
 #[tokio::test]
-async fn a_command_that_cannot_be_started_is_explained() {
+async fn p79_a_command_that_cannot_be_started_is_explained() {
     let dir = TempDir::new();
     let plain = dir.write("plain", "no program");
     let script = dir.write("script", "#!/no/such/interpreter\n");

@@ -19,7 +19,7 @@ use super::framing::{Outbox, TryWrite, read_lines};
 use super::{CloseReport, Evidence, Inbox, Kind, Launch, Turn};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
-use process::{Pipes, Process};
+use process::{Forced, Graces, Pipes, Process};
 use tail::Tail;
 
 /// How long the output of a process that has ended may still drain.
@@ -36,7 +36,7 @@ pub(crate) struct StdioWire {
 
 /// Starts the command. Needs a runtime.
 pub(crate) fn start(launch: &Launch, limits: &Limits, inbox: Arc<dyn Inbox>, turn: Turn) -> Result<StdioWire> {
-    let graces = (limits.exit_grace, limits.term_grace);
+    let graces = Graces { exit: limits.exit_grace, term: limits.term_grace, kill: limits.kill_grace };
     let (process, pipes) = Process::spawn(launch, graces, turn).map_err(|error| lookup::explain(launch, error))?;
     let Pipes { stdin, stdout, stderr } = pipes;
     let tail = Arc::new(Tail::new(limits.stderr_tail));
@@ -154,7 +154,7 @@ impl Supervisor {
         if lines.is_empty() { error } else { error.with_context("stderr", lines.join("\n")) }
     }
 
-    /// The ladder: standard input closed, wait, SIGTERM, wait, SIGKILL; until the whole group is gone.
+    /// The ladder: standard input closed, wait, SIGTERM, wait, SIGKILL; until nothing of it is left.
     async fn end(&mut self) -> CloseReport {
         let patience = Instant::now() + self.exit_grace;
         if !finished(&mut self.tasks.flusher, patience).await {
@@ -162,13 +162,13 @@ impl Supervisor {
         }
         let forced = self.process.end(patience).await;
         self.tail.set_exited();
-        if let Some(signal) = forced {
-            self.farewell.inbox.warning(format!("The server had to be ended by {signal}"));
+        if let Some(Forced { signal, whom }) = forced {
+            self.farewell.inbox.warning(format!("{whom} had to be ended by {signal}"));
         }
         finished(&mut self.tasks.drain, Instant::now() + DRAIN).await;
         self.tasks.drain.abort();
         self.tasks.reader.abort();
-        CloseReport { forced }
+        CloseReport { forced: forced.map(|forced| forced.signal), exit: self.process.status() }
     }
 }
 
@@ -199,5 +199,41 @@ impl Drop for Farewell {
 impl TryWrite for process::PipeSender {
     fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         process::PipeSender::try_write(self, bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Nobody;
+
+    impl Inbox for Nobody {
+        fn message(&self, _bytes: bytes::Bytes, _about: Option<u64>) {}
+        fn stderr(&self, _line: &str) {}
+        fn warning(&self, _text: String) {}
+        fn closed(&self, _error: Error) {}
+    }
+
+    async fn closed(script: &str) -> CloseReport {
+        let args = ["-c".to_owned(), script.to_owned()].to_vec();
+        let env = vec![("PATH".into(), "/usr/bin:/bin".into())];
+        let launch = Launch { label: "sh".to_owned(), command: "/bin/sh".to_owned(), args, env, cwd: None };
+        let turn = Arc::new(tokio::sync::Semaphore::new(1)).acquire_owned().await.unwrap();
+        let limits = Limits { term_grace: Duration::from_secs(60), ..Limits::default() };
+        start(&launch, &limits, Arc::new(Nobody), turn).unwrap().close().await
+    }
+
+    #[tokio::test]
+    async fn p02_a_close_tells_how_the_server_ended() {
+        for (script, forced, exit) in [
+            ("read -r line", None, "exit status 1"),
+            ("read -r line; sleep 0.3; exit 0", None, "exit status 0"),
+            ("read -r line; kill -HUP $$", None, "signal 1 (SIGHUP)"),
+            ("exec sleep 600", Some("SIGTERM"), "signal 15 (SIGTERM)"),
+        ] {
+            let report = closed(script).await;
+            assert_eq!(report, CloseReport { forced, exit: Some(exit.to_owned()) }, "{script}");
+        }
     }
 }

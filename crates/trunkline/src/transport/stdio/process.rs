@@ -1,4 +1,4 @@
-//! One child process with its group: started, watched, ended, reaped.
+//! One child process and all that it started, in its process group or out of it: started, watched, ended, reaped.
 
 use std::io;
 use std::pin::Pin;
@@ -14,15 +14,13 @@ use tokio::net::unix::pipe;
 use tokio::process::{Child, Command};
 
 use super::guard;
+use crate::processes::{Mark, VARIABLE, has_live_member};
 use crate::transport::{Launch, Turn};
 
 /// How soon a group is looked at again while it should be ending (there is no event for "the group is empty"),
 /// and how late.
 const LOOK: Duration = Duration::from_millis(2);
 const LONGEST_LOOK: Duration = Duration::from_millis(50);
-
-/// How long the kernel may take to clear up what SIGKILL ended.
-const KILL_GRACE: Duration = Duration::from_secs(1);
 
 pub(crate) type PipeSender = pipe::Sender;
 
@@ -33,36 +31,59 @@ pub(crate) struct Pipes {
     pub(crate) stderr: pipe::Receiver,
 }
 
-/// A child process and whatever it started in its group.
+/// How long a server may take to end after its input is closed, after SIGTERM and after SIGKILL.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Graces {
+    pub(crate) exit: Duration,
+    pub(crate) term: Duration,
+    pub(crate) kill: Duration,
+}
+
+/// That a server didn't end by itself: the last signal that was needed, and for whom.
+pub(crate) struct Forced {
+    pub(crate) signal: &'static str,
+    pub(crate) whom: &'static str,
+}
+
+/// A child process and whatever it started.
 pub(crate) struct Process {
     child: Child,
-    group: Pid,
+    family: Family,
     status: Option<ExitStatus>,
-    /// How long it may take after its input is closed, and after SIGTERM.
-    graces: (Duration, Duration),
+    graces: Graces,
     held: Option<Held>,
 }
 
-/// What is held until nothing is left of the group.
+/// All that a child started: what is in its group, and what left that but carries the mark.
+#[derive(Debug, Clone)]
+struct Family {
+    group: Pid,
+    mark: Mark,
+}
+
+/// What is held until nothing is left of the family.
 struct Held {
     _guarded: guard::Ticket,
     _turn: Turn,
 }
 
 impl Process {
-    pub(crate) fn spawn(launch: &Launch, graces: (Duration, Duration), turn: Turn) -> io::Result<(Self, Pipes)> {
+    pub(crate) fn spawn(launch: &Launch, graces: Graces, turn: Turn) -> io::Result<(Self, Pipes)> {
+        let mark = Mark::next(&launch.label);
         let mut command = Command::new(&launch.command);
         command.args(&launch.args).env_clear().envs(launch.env.iter().map(|(key, value)| (key, value)));
+        command.env(VARIABLE, mark.value());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         if let Some(cwd) = &launch.cwd {
             command.current_dir(cwd);
         }
+        guard::stand_by(&mark, graces); // it has to see the mark of a child that nobody could tell it of
         let mut child = command.spawn()?;
         let group = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)).ok_or(io::ErrorKind::NotFound)?;
         let held = Some(Held { _guarded: guard::register(group.as_raw_nonzero().get()), _turn: turn });
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         // from here on, dropping `process` ends the child
-        let process = Self { child, group, status: None, graces, held };
+        let process = Self { child, family: Family { group, mark }, status: None, graces, held };
         let missing = || io::Error::other("the child has no pipes");
         let pipes = Pipes {
             stdin: pipe::Sender::from_owned_fd(stdin.ok_or_else(missing)?.into_owned_fd()?)?,
@@ -90,17 +111,20 @@ impl Process {
         })
     }
 
-    /// Waits until `patience` for the group to end by itself (its input is closed), then ends it by SIGTERM, then
-    /// by SIGKILL. Returns the last signal that was needed.
-    pub(crate) async fn end(&mut self, patience: tokio::time::Instant) -> Option<&'static str> {
+    /// Waits until `patience` for the family to end by itself (the child's input is closed), then ends it by SIGTERM,
+    /// then by SIGKILL.
+    pub(crate) async fn end(&mut self, patience: tokio::time::Instant) -> Option<Forced> {
         let mut forced = None;
         let mut gone = self.gone_by(patience).await;
-        for (signal, name, grace) in [(Signal::TERM, "SIGTERM", self.graces.1), (Signal::KILL, "SIGKILL", KILL_GRACE)] {
+        let whom = if self.status.is_some() { "What the server started" } else { "The server" };
+        for (signal, name, grace) in
+            [(Signal::TERM, "SIGTERM", self.graces.term), (Signal::KILL, "SIGKILL", self.graces.kill)]
+        {
             if gone {
                 break;
             }
-            let _ = kill_process_group(self.group, signal); // gone in between is what we want
-            forced = Some(name);
+            self.family.signal(signal);
+            forced = Some(Forced { signal: name, whom });
             gone = self.gone_by(tokio::time::Instant::now() + grace).await;
         }
         if gone {
@@ -109,13 +133,13 @@ impl Process {
         forced
     }
 
-    /// Whether the child has been reaped and its group is empty by `deadline`.
+    /// Whether the child has been reaped and nothing is left of its family by `deadline`.
     async fn gone_by(&mut self, deadline: tokio::time::Instant) -> bool {
         if tokio::time::timeout_at(deadline, self.exited()).await.is_err() {
             return false;
         }
         let mut looks = looks();
-        while !group_is_empty(self.group) {
+        while !self.family.is_gone() {
             if tokio::time::Instant::now() >= deadline {
                 return false;
             }
@@ -130,10 +154,10 @@ impl Drop for Process {
     /// process ends first.
     fn drop(&mut self) {
         let Some(held) = self.held.take() else { return };
-        let (group, graces) = (self.group, self.graces);
-        let leader = self.status.is_none().then_some(group); // a number that was reaped may be somebody else's by now
+        let (family, graces) = (self.family.clone(), self.graces);
+        let leader = self.status.is_none().then_some(family.group); // a number that was reaped may be another's by now
         let ladder = move || {
-            clear(group, leader, graces);
+            clear(&family, leader, graces);
             drop(held);
         };
         let _ = std::thread::Builder::new().name("trunkline-reap".to_owned()).spawn(ladder); // else the guard has it
@@ -141,10 +165,11 @@ impl Drop for Process {
 }
 
 /// The ladder of [`Process::end`] where nothing can be awaited. Reaps the leader, if there is one.
-fn clear(group: Pid, leader: Option<Pid>, (exit_grace, term_grace): (Duration, Duration)) {
-    for (signal, grace) in [(None, exit_grace), (Some(Signal::TERM), term_grace), (Some(Signal::KILL), KILL_GRACE)] {
+fn clear(family: &Family, leader: Option<Pid>, graces: Graces) {
+    let Graces { exit, term, kill } = graces;
+    for (signal, grace) in [(None, exit), (Some(Signal::TERM), term), (Some(Signal::KILL), kill)] {
         if let Some(signal) = signal {
-            let _ = kill_process_group(group, signal); // gone in between is what we want
+            family.signal(signal);
         }
         let deadline = Instant::now() + grace;
         let mut looks = looks();
@@ -152,11 +177,22 @@ fn clear(group: Pid, leader: Option<Pid>, (exit_grace, term_grace): (Duration, D
             if leader.is_some() {
                 let _ = waitpid(leader, WaitOptions::NOHANG); // somebody else's reaping is as good
             }
-            if group_is_empty(group) {
+            if family.is_gone() {
                 return;
             }
             std::thread::sleep(looks.next().unwrap_or(LOOK));
         }
+    }
+}
+
+impl Family {
+    fn is_gone(&self) -> bool {
+        group_is_empty(self.group) && !self.mark.is_carried()
+    }
+
+    fn signal(&self, signal: Signal) {
+        let _ = kill_process_group(self.group, signal); // gone in between is what we want
+        self.mark.signal(signal);
     }
 }
 
@@ -173,18 +209,6 @@ fn group_is_empty(group: Pid) -> bool {
         _ if cfg!(target_os = "linux") => !has_live_member(group),
         _ => false,
     }
-}
-
-/// Looks through `/proc`: the fields after the command's `)` are state, parent, group.
-fn has_live_member(group: Pid) -> bool {
-    let group = group.as_raw_nonzero().to_string();
-    let Ok(processes) = std::fs::read_dir("/proc") else { return true };
-    processes.flatten().any(|entry| {
-        let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
-        let mut fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace();
-        let (state, _parent, its_group) = (fields.next(), fields.next(), fields.next());
-        its_group == Some(group.as_str()) && !matches!(state, Some("Z" | "X"))
-    })
 }
 
 fn signal_name(signal: i32) -> &'static str {
