@@ -1,6 +1,7 @@
 //! The command line: every option, argument and help text. What they do is left to `commands`.
 
 mod ask;
+mod processes;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,6 +9,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use ask::Ask;
+pub(crate) use processes::{Ps, Reap};
 
 /// Every MCP server behind one client: list, call, read, prompt and check servers from a shell.
 #[derive(Debug, Parser)]
@@ -157,6 +159,12 @@ pub(crate) enum Command {
     /// Be a server that answers what was recorded: for any MCP client
     #[command(after_help = MOCK_HELP)]
     Mock(Mock),
+    /// Show which servers run: who started each, since when, its memory, and what a crash left
+    #[command(after_help = processes::PS_HELP)]
+    Ps(Ps),
+    /// End what is left of servers whose owner is gone
+    #[command(after_help = processes::REAP_HELP)]
+    Reap(Reap),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -319,7 +327,9 @@ impl Command {
             | Self::Ask(Ask { command, .. })
             | Self::Check(Check { command, .. })
             | Self::Record(Record { command, .. }) => command,
-            Self::Config(_) | Self::Mock(_) | Self::Completions { .. } | Self::Demo => &[],
+            Self::Config(_) | Self::Mock(_) | Self::Ps(_) | Self::Reap(_) | Self::Completions { .. } | Self::Demo => {
+                &[]
+            }
         }
     }
 }

@@ -64,6 +64,8 @@ fn run(mut cli: Cli, screen: Screen) -> Outcome<Exit> {
         Command::Demo => runtime.block_on(demo::serve()).map(|()| Exit::Done).map_err(Failure::from),
         Command::Completions { shell } => commands::completions::run(shell).map(|()| Exit::Done),
         Command::Config(config) => commands::config::run(config, &cli.global, &screen),
+        Command::Ps(ps) => commands::ps::run(&ps, &screen),
+        Command::Reap(reap) => commands::reap::run(&reap, &screen),
         command => {
             let servers = Servers::open(&cli.global, command.server_command(), &screen)?;
             servers.tell(&screen);

@@ -8,7 +8,9 @@ pub(crate) mod config;
 pub(crate) mod list;
 mod oddities;
 mod prompt;
+pub(crate) mod ps;
 mod read;
+pub(crate) mod reap;
 mod serve;
 
 use crate::args::Command;
@@ -38,7 +40,9 @@ pub(crate) fn prepare(command: Command, strict: bool) -> Outcome<Work> {
         Command::Check(args) => Work::Check(check::Check::new(args)),
         Command::Record(args) => Work::Serve(serve::Serve::new(args.servers)),
         Command::Mock(_) => Work::Serve(serve::Serve::new(Vec::new())),
-        Command::Config(_) | Command::Completions { .. } | Command::Demo => unreachable!("these use no servers"),
+        Command::Config(_) | Command::Ps(_) | Command::Reap(_) | Command::Completions { .. } | Command::Demo => {
+            unreachable!("these use no servers")
+        }
     })
 }
 

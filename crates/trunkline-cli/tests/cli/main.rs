@@ -12,4 +12,5 @@ mod harness;
 mod hostile;
 mod http;
 mod list;
+mod processes;
 mod read;
