@@ -1,29 +1,35 @@
 //! What a person sees while waiting: a spinner on standard error that says what is waited for, and the server's own
 //! progress. Nothing where nobody watches.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tokio::task::JoinHandle;
-use trunkline::Progress;
+use trunkline::{EventKind, Progress, Redactor};
 
 use crate::render::{Screen, escape};
+use crate::servers::Servers;
+use crate::verbose::masked;
 
 /// Whoever is quicker than this needs no spinner.
 const PATIENCE: Duration = Duration::from_millis(300);
 
+/// How many characters of a server's line are shown.
+const LONGEST: usize = 60;
+
 /// A spinner that appears after a moment and goes when dropped.
 pub(crate) struct Spinner {
     bar: Option<Arc<ProgressBar>>,
-    starting: Option<JoinHandle<()>>,
+    tasks: Vec<JoinHandle<()>>,
 }
 
 impl Spinner {
     /// Starts one that says `message`. Needs a runtime.
     pub(crate) fn start(screen: &Screen, message: impl Into<String>) -> Self {
         if !screen.is_watched() {
-            return Self { bar: None, starting: None };
+            return Self { bar: None, tasks: Vec::new() };
         }
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()).with_message(message.into());
         if let Ok(style) = ProgressStyle::with_template("{spinner:.cyan} {msg} {elapsed:.dim}") {
@@ -31,12 +37,21 @@ impl Spinner {
         }
         let bar = Arc::new(bar);
         let shown = bar.clone();
-        let starting = tokio::spawn(async move {
+        let appearing = tokio::spawn(async move {
             tokio::time::sleep(PATIENCE).await;
             shown.set_draw_target(ProgressDrawTarget::stderr());
             shown.enable_steady_tick(Duration::from_millis(100));
         });
-        Self { bar: Some(bar), starting: Some(starting) }
+        Self { bar: Some(bar), tasks: vec![appearing] }
+    }
+
+    /// Says meanwhile what servers write on their standard error while they start: a first start may be a long download.
+    pub(crate) fn telling(mut self, servers: &Servers) -> Self {
+        if let Some(bar) = &self.bar {
+            let events = trunkline::Connection::events(servers.all());
+            self.tasks.push(tokio::spawn(tell_starts(bar.clone(), events, servers.redactors())));
+        }
+        self
     }
 
     /// Changes what it says.
@@ -63,11 +78,31 @@ impl Spinner {
 
 impl Drop for Spinner {
     fn drop(&mut self) {
-        if let Some(starting) = &self.starting {
-            starting.abort();
-        }
+        self.tasks.iter().for_each(JoinHandle::abort);
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
+        }
+    }
+}
+
+async fn tell_starts(bar: Arc<ProgressBar>, mut events: trunkline::Events, redactors: Vec<Redactor>) {
+    let (usual, mut said, mut starting) = (bar.message(), String::new(), BTreeSet::new());
+    while let Some(event) = events.next().await {
+        match event.kind {
+            EventKind::Starting => drop(starting.insert(event.server)),
+            EventKind::Stderr(line) if starting.contains(&event.server) => {
+                let line = escape::line(&masked(&redactors, &line));
+                let line: String = line.chars().take(LONGEST).collect();
+                said = format!("{} is still starting: {line}", escape::line(&event.server));
+                bar.set_message(said.clone());
+            }
+            EventKind::Ready | EventKind::Failed(_) | EventKind::Closed => {
+                starting.remove(&event.server);
+                if bar.message() == said {
+                    bar.set_message(usual.clone());
+                }
+            }
+            _ => {}
         }
     }
 }

@@ -81,7 +81,8 @@ fn described(kind: &EventKind, verbose: u8) -> Option<String> {
     })
 }
 
-fn masked(redactors: &[Redactor], text: &str) -> String {
+/// The text without the secrets of any server.
+pub(crate) fn masked(redactors: &[Redactor], text: &str) -> String {
     redactors.iter().fold(text.to_owned(), |text, redactor| redactor.redact(&text).into_owned())
 }
 

@@ -25,7 +25,7 @@ impl Call {
     }
 
     pub(crate) async fn run(self, servers: &Servers, screen: &Screen) -> Outcome<Exit> {
-        let spinner = Spinner::start(screen, "connecting");
+        let spinner = Spinner::start(screen, "connecting").telling(servers);
         let Found { client, tool } = address::tool(servers, &self.args.tool, screen).await?;
         let address = format!("{}.{}", client.label(), tool.name());
         let typed = self.given.typed(&Shape::new(tool.input_schema()));

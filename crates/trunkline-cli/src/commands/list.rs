@@ -86,7 +86,7 @@ impl List {
         let count = multi.members().len();
         let waiting =
             if count == 1 { "waiting for 1 server".to_owned() } else { format!("waiting for {count} servers") };
-        let spinner = Spinner::start(screen, waiting);
+        let spinner = Spinner::start(screen, waiting).telling(servers);
         let offers = gather(&multi, self.kinds()).await;
         drop(spinner);
         if screen.json {

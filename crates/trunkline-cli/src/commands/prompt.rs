@@ -25,7 +25,7 @@ impl Prompt {
     }
 
     pub(crate) async fn run(self, servers: &Servers, screen: &Screen) -> Outcome<Exit> {
-        let spinner = Spinner::start(screen, "connecting");
+        let spinner = Spinner::start(screen, "connecting").telling(servers);
         let (client, prompt) = find(servers, &self.args.prompt).await?;
         let arguments = self.arguments(&prompt).map_err(|failure| {
             failure.context("usage", format!("{}.{}", client.label(), Signature::of_prompt(&prompt).plain()))

@@ -24,7 +24,7 @@ impl Read {
     }
 
     pub(crate) async fn run(self, servers: &Servers, screen: &Screen) -> Outcome<Exit> {
-        let spinner = Spinner::start(screen, "reading");
+        let spinner = Spinner::start(screen, "reading").telling(servers);
         let result = self.fetch(servers).await?;
         drop(spinner);
         if let Some(path) = &self.args.output {

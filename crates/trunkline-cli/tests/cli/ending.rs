@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::harness::{Bench, runs, signal, tool, wait_until};
+use crate::terminal::Terminal;
 
 /// A server whose calls are never answered, and the command line that calls it.
 fn slow(bench: &Bench, more: serde_json::Value) -> Vec<String> {
@@ -95,4 +96,24 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
     let mut stderr = String::new();
     child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
     assert_eq!((child.wait().unwrap().code(), stderr.as_str()), (Some(0), ""));
+}
+
+/// The first run of `npx` or `uvx` downloads packages: whoever watches sees that, not just a wait.
+#[test]
+fn p09_a_server_that_is_still_starting_says_so_by_its_last_line() {
+    let bench = Bench::new();
+    let script = format!(
+        "echo 'npm fetch sk-live-0123456789' >&2; while [ ! -e '{}' ]; do sleep 0.05; done; exec /bin/sh '{}'",
+        bench.path("go").display(),
+        bench.path("server.sh").display()
+    );
+    let variables = json!({"TOOLS": tool("t", ""), "API_KEY": "sk-live-0123456789"});
+    let config = bench.config([("s", json!({"command": "/bin/sh", "args": ["-c", script], "env": variables}))]);
+    let mut command = bench.command(&["list", "--config", &config]);
+    command.env("TERM", "xterm");
+    let terminal = Terminal::start(command);
+    terminal.wait_for("s is still starting: npm fetch ***");
+    bench.write("go", "");
+    let shown = terminal.shown.clone();
+    assert_eq!(terminal.end(), (0, "s\n  t()\n".to_owned()), "{}", shown.lock().unwrap());
 }

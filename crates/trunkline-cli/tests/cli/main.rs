@@ -14,3 +14,4 @@ mod http;
 mod list;
 mod processes;
 mod read;
+mod terminal;

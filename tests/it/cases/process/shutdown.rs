@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use trunkline::{Client, ClientBuilder, ErrorKind, Limits};
+use trunkline::{Client, ClientBuilder, ErrorKind, EventKind, Limits};
 use trunkline_tests::*;
 
 use super::orphans::straying;
@@ -109,10 +109,13 @@ async fn p03_a_stubborn_server_is_ended_step_by_step_within_a_bound() {
         if frozen {
             send_signal(rig.pid(), "STOP");
         }
-        let begun = Instant::now();
+        let (mut events, begun) = (rig.client.events(), Instant::now());
         rig.client.disconnect().await;
         assert_took(begun, ms(least));
         assert!(!alive(rig.pid()));
+        let told = events.next().await.unwrap();
+        let EventKind::Warning(text) = told.kind else { panic!("{told:?}") };
+        assert_eq!((told.server.as_str(), text), ("fake", format!("The server had to be ended by {signal}")));
         assert!(rig.warned(signal), "{:?}", rig.client.warnings());
     }
 }

@@ -30,6 +30,10 @@ impl Asked {
         self.bench.run(&self.args(&self.model.base(), more))
     }
 
+    pub(crate) fn command(&self, more: &[&str]) -> std::process::Command {
+        self.bench.command(&self.args(&self.model.base(), more))
+    }
+
     /// The standard error with the times that were measured as TIME.
     pub(crate) fn timeless(ran: &Ran) -> String {
         let mut out = String::new();

@@ -1,62 +1,12 @@
 //! A person at a terminal: asked before a call, and free to interrupt.
 
-use std::fs::File;
-use std::io::{Read as _, Write as _};
-use std::process::{Child, Stdio};
-use std::sync::{Arc, Mutex};
-
-use rustix::fs::{Mode, OFlags};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::json;
 use trunkline_tests::http::{Event, event, hang, sse};
 use trunkline_tests::model::{Model, Turn, chunk};
 
 use super::{Asked, told};
 use crate::harness::{Bench, runs, signal, tool, wait_until};
-
-/// A terminal with a program at it.
-struct Terminal {
-    keys: File,
-    shown: Arc<Mutex<String>>,
-    child: Child,
-}
-
-impl Terminal {
-    fn start(asked: &Asked, args: &[&str]) -> Self {
-        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-        grantpt(&master).unwrap();
-        unlockpt(&master).unwrap();
-        let name = ptsname(&master, Vec::new()).unwrap();
-        let slave = rustix::fs::open(name.as_c_str(), OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).unwrap();
-        let slave = File::from(slave);
-        let mut command = asked.bench.command(&asked.args(&asked.model.base(), args));
-        command.stdin(slave.try_clone().unwrap()).stderr(slave).stdout(Stdio::piped());
-        let child = command.spawn().unwrap();
-        drop(command); // its copies of the terminal
-        let keys = File::from(master);
-        let (mut screen, shown) = (keys.try_clone().unwrap(), Arc::new(Mutex::new(String::new())));
-        let seen = shown.clone();
-        std::thread::spawn(move || {
-            let mut buffer = [0; 1024];
-            while let Ok(count @ 1..) = screen.read(&mut buffer) {
-                seen.lock().unwrap().push_str(&String::from_utf8_lossy(&buffer[..count]));
-            }
-        });
-        Self { keys, shown, child }
-    }
-
-    /// Types a line once the text is there.
-    fn answer(&mut self, text: &str, line: &str) {
-        wait_until(text, || self.shown.lock().unwrap().contains(text));
-        self.shown.lock().unwrap().clear();
-        writeln!(self.keys, "{line}").unwrap();
-    }
-
-    fn end(self) -> (i32, String) {
-        let output = self.child.wait_with_output().unwrap();
-        (output.status.code().unwrap_or(-1), String::from_utf8(output.stdout).unwrap())
-    }
-}
+use crate::terminal::Terminal;
 
 fn with_wipe(turns: impl IntoIterator<Item = Turn>) -> (Asked, String) {
     let (bench, model) = (Bench::new(), Model::playing(turns));
@@ -77,7 +27,7 @@ fn a_person_is_asked_each_time_or_allows_it_for_good() {
         Turn::calls([wipe("/d")]),
         Turn::says("Done."),
     ]);
-    let mut terminal = Terminal::start(&asked, &["wipe", "--config", &config]);
+    let mut terminal = Terminal::start(asked.command(&["wipe", "--config", &config]));
     terminal.answer("s.wipe(path: \"/a\\u001b[2J\") [y]es, [n]o, [a]lways: ", "maybe");
     terminal.answer("s.wipe(path: \"/a\\u001b[2J\") [y]es, [n]o, [a]lways: ", "no");
     terminal.answer("s.wipe(path: \"/b\") [y]es, [n]o, [a]lways: ", "a");
@@ -105,7 +55,7 @@ fn an_interrupt_ends_everything() {
         let config = bench.config([("s", server)]);
         let asked = Asked { bench, model };
         let rule = if stage == "question" { "--ask" } else { "--allow" };
-        let terminal = Terminal::start(&asked, &["?", "--config", &config, rule, "*"]);
+        let terminal = Terminal::start(asked.command(&["?", "--config", &config, rule, "*"]));
         let pid = asked.bench.pid("pid");
         match stage {
             "call" => wait_until("the call", || asked.bench.read("log").contains("tools/call")),
