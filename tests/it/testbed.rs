@@ -1,6 +1,7 @@
 //! The servers of `testbed/`, which other people wrote: each connected, listed, called, read and prompted, and all
 //! at once behind one `MultiServer`. Installed and run by `cargo xtask test`.
 
+mod launchers;
 mod over_http;
 
 use std::path::{Path, PathBuf};

@@ -84,6 +84,7 @@ fn p01_ps_shows_who_started_what_without_its_secrets() {
     let table = calling.run(&["ps"]);
     let lines: Vec<_> = table.stdout.lines().collect();
     assert_eq!((table.code, lines.len(), table.stderr.as_str()), (0, 2, ""), "{table:?}");
+    assert!(!table.stdout.contains("sk-live"), "{table:?}");
     let headings: Vec<_> = lines[0].split_whitespace().collect();
     assert_eq!(headings, ["SERVER", "PID", "AGE", "MEMORY", "STARTED", "BY", "COMMAND"]);
     assert!(lines[1].starts_with(&format!("{}  {server}", calling.label)), "{table:?}");

@@ -24,7 +24,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
-use crate::redact::{Redactor, env_secrets, mask_arguments};
+use crate::redact::{Redactor, is_telling_variable, mask_arguments};
 pub(crate) use mark::{Mark, VARIABLE};
 #[cfg(unix)]
 pub(crate) use proc::has_live_member;
@@ -150,11 +150,11 @@ fn summed(mark: Mark, mut members: Vec<Member>) -> Option<Started> {
     })
 }
 
-/// Knows the values that a process was given in variables.
+/// Knows the secrets that a process was given in variables.
 fn redactor(environment: &[u8]) -> Redactor {
     let environment = String::from_utf8_lossy(environment);
     let variables = environment.split('\0').filter_map(|entry| entry.split_once('='));
-    Redactor::new(variables.filter(|(name, _)| *name != VARIABLE).filter_map(|(name, value)| env_secrets(name, value)))
+    Redactor::new(variables.filter(|(name, _)| is_telling_variable(name)).map(|(_, value)| value))
 }
 
 /// The command line of a process, for people.

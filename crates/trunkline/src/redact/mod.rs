@@ -13,7 +13,8 @@ use crate::error::Result;
 use patterns::Patterns;
 pub use sources::mask_url;
 pub(crate) use sources::{
-    argument_secrets, env_secrets, header_secrets, is_plain_header, is_plain_variable, mask_arguments, url_secrets,
+    argument_secrets, env_secrets, header_secrets, is_plain_header, is_plain_variable, is_telling_variable,
+    mask_arguments, url_secrets,
 };
 
 /// What stands in place of a secret.

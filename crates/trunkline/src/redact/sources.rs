@@ -164,6 +164,11 @@ fn is_telling(name: &str) -> bool {
     name == "key" || name == "auth" || name == "pat" || TELLING.iter().any(|word| name.ends_with(word))
 }
 
+/// Whether the name of a variable announces a secret, among variables of which most are about something else.
+pub(crate) fn is_telling_variable(name: &str) -> bool {
+    is_telling(name) || name.rsplit('_').next().is_some_and(is_telling)
+}
+
 /// What is secret in a command's arguments: the value of `--api-key=…`, `--token …` and `Authorization: …`,
 /// and what is secret in a URL.
 pub(crate) fn argument_secrets(arguments: &[String]) -> Vec<String> {
@@ -218,6 +223,9 @@ mod tests {
         assert_eq!(env_secrets("TOKEN", "ENV-DDD"), Some("ENV-DDD"));
         assert_eq!(env_secrets("PATH", "/bin"), None);
         assert_eq!(env_secrets("LC_ALL", "C.UTF-8"), None);
+        let telling = ["GITHUB_TOKEN", "API_KEY", "STRIPE_KEY", "DB_PASSWORD", "GH_PAT", "AWS_SECRET_ACCESS_KEY"];
+        assert!(telling.into_iter().all(is_telling_variable));
+        assert!(!["_", "SHLVL", "OLDPWD", "SSH_AUTH_SOCK", "MONKEY", "LS_COLORS"].into_iter().any(is_telling_variable));
     }
 
     #[test]
