@@ -77,6 +77,7 @@ mod session;
 mod transport;
 
 // values and rules, without state
+pub mod display;
 mod error;
 pub mod format;
 mod limits;

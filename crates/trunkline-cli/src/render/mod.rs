@@ -4,13 +4,13 @@
 pub(crate) mod check;
 pub(crate) mod content;
 pub(crate) mod error;
-pub(crate) mod escape;
 pub(crate) mod json;
 pub(crate) mod list;
 
 use std::io::{self, IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
+pub(crate) use trunkline::display as escape;
 
 use crate::args::{Color, Global};
 

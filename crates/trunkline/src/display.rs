@@ -1,11 +1,19 @@
-//! Text of others made fit for a terminal: characters that move the cursor, reorder or hide text are shown as
-//! escapes. Machine output never comes through here.
+//! Text of others made fit for people: characters that move the cursor, reorder or hide text are found, and shown as
+//! escapes. What goes to machines is left as it is.
+//!
+//! ```
+//! use trunkline::display;
+//!
+//! let description = "Adds numbers.\u{202e}\u{e0041}";
+//! assert_eq!(display::line(description), "Adds numbers.\\u{202e}\\u{e0041}");
+//! assert_eq!(display::hidden(description), ['\u{202e}', '\u{e0041}']);
+//! ```
 
 use std::fmt::Write as _;
 
 /// The text with everything that a person wouldn't see, or that a terminal would obey, written out. Line ends and
 /// tabs stay.
-pub(crate) fn text(text: &str) -> String {
+pub fn text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
@@ -22,7 +30,7 @@ pub(crate) fn text(text: &str) -> String {
 }
 
 /// The same for what has to stay in one line: names, labels, URIs.
-pub(crate) fn line(text: &str) -> String {
+pub fn line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -37,7 +45,7 @@ pub(crate) fn line(text: &str) -> String {
 }
 
 /// The same for JSON: written out as JSON does it, so that it stays the same value.
-pub(crate) fn json(text: &str) -> String {
+pub fn json(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut units = [0; 2];
     for c in text.chars() {
@@ -52,16 +60,42 @@ pub(crate) fn json(text: &str) -> String {
     out
 }
 
-/// The first characters that hide or reorder text, each once: what a person should know of a text that goes to
-/// a model.
-pub(crate) fn hidden(text: &str) -> Vec<char> {
+/// How many characters [`hidden`] names at most.
+const NAMED: usize = 5;
+
+/// The first characters that hide or reorder text, each once, five at most: what a person should know of a text that
+/// goes to a model. Joiners and variation selectors count where they follow their like, which no ordinary text needs
+/// and which can carry a message.
+pub fn hidden(text: &str) -> Vec<char> {
     let mut found = Vec::new();
-    for c in text.chars().filter(|c| is_unsafe(*c) && !matches!(c, '\n' | '\r' | '\t')) {
-        if !found.contains(&c) && found.len() < 5 {
+    let mut last = None;
+    for c in text.chars() {
+        let carrier = Carrier::of(c);
+        let stacked = carrier.is_some() && carrier == last;
+        let unsafe_here = is_unsafe(c) && !matches!(c, '\n' | '\r' | '\t');
+        if (stacked || unsafe_here) && !found.contains(&c) && found.len() < NAMED {
             found.push(c);
         }
+        last = carrier;
     }
     found
+}
+
+/// A character without a look of its own that ordinary text needs, one at a time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Carrier {
+    Joiner,
+    Selector,
+}
+
+impl Carrier {
+    fn of(c: char) -> Option<Self> {
+        match c {
+            '\u{200c}' | '\u{200d}' => Some(Self::Joiner),
+            '\u{fe00}'..='\u{fe0f}' => Some(Self::Selector),
+            _ => None,
+        }
+    }
 }
 
 /// Controls, marks that change the direction of text, tags, and characters without any look of their own. The two
@@ -71,7 +105,8 @@ fn is_unsafe(c: char) -> bool {
         '\0'..='\x1f' | '\x7f'..='\u{9f}'
         | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
         | '\u{200b}' | '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}' | '\u{feff}' | '\u{ad}' | '\u{180e}'
-        | '\u{2028}' | '\u{2029}' | '\u{fff9}'..='\u{fffb}'
+        | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{3164}' | '\u{ffa0}'
+        | '\u{2028}' | '\u{2029}' | '\u{fff0}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}'
         | '\u{e0000}'..='\u{e0fff}')
 }
 
@@ -98,6 +133,10 @@ mod tests {
     #[test]
     fn hidden_characters_are_named_once() {
         assert_eq!(hidden("a\u{202e}b\u{202e}c\u{e0041}\n"), ['\u{202e}', '\u{e0041}']);
-        assert!(hidden("fine\r\n\ttext 👩‍👩‍👧").is_empty());
+        assert!(hidden("fine\r\n\ttext 👩‍👩‍👧 👩‍❤️‍👨 می‌خواهم").is_empty());
+        assert_eq!(
+            hidden("a\u{fe01}\u{fe02}\u{fe01}b\u{200c}\u{200d}\u{200c}"),
+            ['\u{fe02}', '\u{fe01}', '\u{200d}', '\u{200c}']
+        );
     }
 }
