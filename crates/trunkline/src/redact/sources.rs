@@ -166,7 +166,7 @@ fn is_telling(name: &str) -> bool {
 
 /// Whether the name of a variable announces a secret, among variables of which most are about something else.
 pub(crate) fn is_telling_variable(name: &str) -> bool {
-    is_telling(name) || name.rsplit('_').next().is_some_and(is_telling)
+    is_telling(name) || name.rfind('_').is_some_and(|at| is_telling(&name[at + 1..]))
 }
 
 /// What is secret in a command's arguments: the value of `--api-key=…`, `--token …` and `Authorization: …`,
