@@ -6,6 +6,7 @@ mod cassette;
 mod contract;
 mod examples;
 mod layering;
+mod limits_page;
 mod readme;
 mod rig;
 mod rmcp_peer;

@@ -1,8 +1,14 @@
-//! Every bound of the lower layers, by name, so that users can move them and tests can shrink them.
+//! Every bound of the lower layers, by name, so that users can move them and tests can shrink them; and the error of whoever
+//! meets one.
 
 use std::time::Duration;
 
-/// The bounds of the lower layers. The deadlines of calls belong to the client, not here.
+use crate::error::{Error, ErrorKind};
+
+/// The bounds of the lower layers: a cap on everything that comes from a server, and how long things may take. The deadlines
+/// of calls belong to the client, not here. In a config entry, `"limits": {"maxMessage": "64MiB"}` sets them by the same names.
+///
+/// An error or warning of a bound that was met has its name as context `limit` and says how to raise it.
 ///
 /// ```
 /// use trunkline::Limits;
@@ -14,6 +20,16 @@ use std::time::Duration;
 pub struct Limits {
     /// The largest message from a server, in bytes. A larger one ends the connection. 32 MiB.
     pub max_message: usize,
+    /// How deep the JSON of a message may nest. 512, which is also the most: values are decoded on the stack.
+    pub max_depth: usize,
+    /// The largest notification from a server, in bytes; a larger one is dropped with a warning. 1 MiB.
+    pub max_notification: usize,
+    /// How many events wait for a listener that is slow; what comes on top displaces the oldest. 1024.
+    pub max_events: usize,
+    /// How many different warnings of a server are kept. 200.
+    pub max_warnings: usize,
+    /// How many requests of a server are being answered at once; more are refused. 64.
+    pub max_questions: usize,
     /// How much may wait to be written to a server that doesn't read, in bytes. 64 MiB.
     pub max_unsent: usize,
     /// How much of a server's standard error is kept, in bytes. 64 KiB.
@@ -22,6 +38,12 @@ pub struct Limits {
     pub max_pages: usize,
     /// How many entries a list may have. 100,000.
     pub max_items: usize,
+    /// How many bytes the pages of a list may have together. 256 MiB.
+    pub max_list: usize,
+    /// The largest JSON Schema that is used for checks, in bytes; with a larger one the server has to check for itself. 1 MiB.
+    pub max_schema: usize,
+    /// How deep such a schema may nest, counted in objects and arrays. 128.
+    pub max_schema_depth: usize,
     /// How long a server, and whatever it started, may take to end after its standard input is closed, before SIGTERM.
     /// 2 s. It takes the same where this process ends without a word; the longest of all its servers holds then.
     pub exit_grace: Duration,
@@ -41,6 +63,12 @@ pub struct Limits {
     pub max_resumes: usize,
     /// How long an HTTP server may take to end a session. 2 s.
     pub close_grace: Duration,
+    /// How many redirects in a row are followed. 3.
+    pub max_redirects: usize,
+    /// How many bytes the head of an HTTP answer may have, at least 8192. 256 KiB.
+    pub max_head: usize,
+    /// How much of the body is read where an answer is a refusal or of no interest, in bytes. 64 KiB.
+    pub max_refusal: usize,
     /// How long an unused HTTP connection is kept. 60 s, or less where the server says so.
     pub http_idle: Duration,
     /// How many unused HTTP connections to one server are kept. 64.
@@ -63,10 +91,18 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             max_message: 32 << 20,
+            max_depth: 512,
+            max_notification: 1 << 20,
+            max_events: 1024,
+            max_warnings: 200,
+            max_questions: 64,
             max_unsent: 64 << 20,
             stderr_tail: 64 << 10,
             max_pages: 1000,
             max_items: 100_000,
+            max_list: 256 << 20,
+            max_schema: 1 << 20,
+            max_schema_depth: 128,
             exit_grace: Duration::from_secs(2),
             term_grace: Duration::from_secs(2),
             kill_grace: Duration::from_secs(1),
@@ -75,6 +111,9 @@ impl Default for Limits {
             stream_wait: Duration::from_millis(250),
             max_resumes: 5,
             close_grace: Duration::from_secs(2),
+            max_redirects: 3,
+            max_head: 256 << 10,
+            max_refusal: 64 << 10,
             http_idle: Duration::from_secs(60),
             http_idle_connections: 64,
             start_permits: 32,
@@ -83,5 +122,120 @@ impl Default for Limits {
             min_backoff: Duration::from_millis(500),
             max_backoff: Duration::from_secs(30),
         }
+    }
+}
+
+/// One of the [`Limits`], to be set.
+pub(crate) enum Slot<'a> {
+    /// A size in bytes.
+    Bytes(&'a mut usize),
+    Count(&'a mut usize),
+    Time(&'a mut Duration),
+}
+
+impl Limits {
+    /// The names of all, as a config entry spells them.
+    #[rustfmt::skip]
+    pub(crate) const KEYS: &[&str] = &[
+        "maxMessage", "maxDepth", "maxNotification", "maxEvents", "maxWarnings", "maxQuestions", "maxUnsent", "stderrTail", "maxPages",
+        "maxItems", "maxList", "maxSchema", "maxSchemaDepth", "exitGrace", "termGrace", "killGrace", "connectTimeout", "streamSilence",
+        "streamWait", "maxResumes", "closeGrace", "maxRedirects", "maxHead", "maxRefusal", "httpIdle", "httpIdleConnections",
+        "startPermits", "permitHold", "settle", "minBackoff", "maxBackoff",
+    ];
+
+    /// The one that a config entry calls `key`.
+    pub(crate) fn slot(&mut self, key: &str) -> Option<Slot<'_>> {
+        use Slot::{Bytes, Count, Time};
+        Some(match key {
+            "maxMessage" => Bytes(&mut self.max_message),
+            "maxDepth" => Count(&mut self.max_depth),
+            "maxNotification" => Bytes(&mut self.max_notification),
+            "maxEvents" => Count(&mut self.max_events),
+            "maxWarnings" => Count(&mut self.max_warnings),
+            "maxQuestions" => Count(&mut self.max_questions),
+            "maxUnsent" => Bytes(&mut self.max_unsent),
+            "stderrTail" => Bytes(&mut self.stderr_tail),
+            "maxPages" => Count(&mut self.max_pages),
+            "maxItems" => Count(&mut self.max_items),
+            "maxList" => Bytes(&mut self.max_list),
+            "maxSchema" => Bytes(&mut self.max_schema),
+            "maxSchemaDepth" => Count(&mut self.max_schema_depth),
+            "exitGrace" => Time(&mut self.exit_grace),
+            "termGrace" => Time(&mut self.term_grace),
+            "killGrace" => Time(&mut self.kill_grace),
+            "connectTimeout" => Time(&mut self.connect_timeout),
+            "streamSilence" => Time(&mut self.stream_silence),
+            "streamWait" => Time(&mut self.stream_wait),
+            "maxResumes" => Count(&mut self.max_resumes),
+            "closeGrace" => Time(&mut self.close_grace),
+            "maxRedirects" => Count(&mut self.max_redirects),
+            "maxHead" => Bytes(&mut self.max_head),
+            "maxRefusal" => Bytes(&mut self.max_refusal),
+            "httpIdle" => Time(&mut self.http_idle),
+            "httpIdleConnections" => Count(&mut self.http_idle_connections),
+            "startPermits" => Count(&mut self.start_permits),
+            "permitHold" => Time(&mut self.permit_hold),
+            "settle" => Time(&mut self.settle),
+            "minBackoff" => Time(&mut self.min_backoff),
+            "maxBackoff" => Time(&mut self.max_backoff),
+            _ => return None,
+        })
+    }
+}
+
+/// The error of a bound that was met, by the name of its field.
+pub(crate) fn exceeded(limit: &'static str, message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Limit, message).with_context("limit", limit).with_hint(raise(limit))
+}
+
+/// How to raise a bound.
+pub(crate) fn raise(limit: &str) -> String {
+    format!(
+        "If the server is right, raise Limits::{limit} in code, or \"limits\": {{\"{}\": ...}} in its config entry",
+        key_of(limit)
+    )
+}
+
+/// The name of a field as a config entry spells it.
+fn key_of(field: &str) -> String {
+    let mut after_underscore = false;
+    let spelled = field.chars().filter_map(|letter| {
+        let starts_word = std::mem::replace(&mut after_underscore, letter == '_');
+        (letter != '_').then(|| if starts_word { letter.to_ascii_uppercase() } else { letter })
+    });
+    spelled.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_limit_can_be_set_by_its_name() {
+        let shown = format!("{:?}", Limits::default());
+        let fields = shown.trim_start_matches("Limits { ").trim_end_matches(" }").split(", ");
+        let keys: Vec<_> = fields.map(|field| key_of(field.split(':').next().unwrap())).collect();
+        let mut known: Vec<_> = Limits::KEYS.to_vec();
+        assert!(keys.iter().all(|key| known.contains(&key.as_str())), "{keys:?}");
+        assert_eq!(keys.len(), known.len());
+        for key in &keys {
+            let mut limits = Limits::default();
+            match limits.slot(key).expect(key) {
+                Slot::Bytes(value) | Slot::Count(value) => *value += 1,
+                Slot::Time(value) => *value += Duration::from_secs(1),
+            }
+            assert_ne!(limits, Limits::default(), "{key}");
+        }
+        known.dedup();
+        assert_eq!(known.len(), keys.len());
+        assert!(Limits::default().slot("max_message").is_none());
+    }
+
+    #[test]
+    fn whoever_meets_a_bound_is_told_its_name_in_both_spellings() {
+        let error = exceeded("max_schema_depth", "too deep");
+        assert_eq!((error.kind(), error.get("limit")), (ErrorKind::Limit, Some("max_schema_depth")));
+        let hint = error.hint().unwrap();
+        assert!(hint.contains("Limits::max_schema_depth") && hint.contains("\"maxSchemaDepth\""), "{hint}");
     }
 }

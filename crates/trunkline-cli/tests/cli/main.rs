@@ -4,6 +4,7 @@
 mod arguments;
 mod ask;
 mod call;
+mod caps;
 mod cassette;
 mod check;
 mod config;

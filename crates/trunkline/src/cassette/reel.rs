@@ -8,6 +8,7 @@ use super::line::{Call, trimmed};
 use super::miss;
 use crate::connection::{EventKind, Hub};
 use crate::error::{Error, Result};
+use crate::limits::Limits;
 use crate::protocol::content::prompt_arguments;
 use crate::protocol::{Arguments, RawJson};
 
@@ -45,7 +46,7 @@ impl Scene {
 
 impl Reel {
     pub(super) fn new(server: &str, path: &Arc<Path>) -> Self {
-        let (server, path, hub) = (server.to_owned(), path.clone(), Hub::new(server));
+        let (server, path, hub) = (server.to_owned(), path.clone(), Hub::new(server, &Limits::default()));
         Self { server, path, info: None, down: None, scenes: Vec::new(), played: Mutex::default(), hub }
     }
 

@@ -24,7 +24,7 @@ struct Scripted {
 impl Scripted {
     fn new<const N: usize>(answers: [Result<RawJson>; N]) -> Self {
         let answers = answers.into_iter().rev().collect();
-        Self { hub: Hub::new("s"), answers: Mutex::new(answers) }
+        Self { hub: Hub::new("s", &crate::Limits::default()), answers: Mutex::new(answers) }
     }
 }
 

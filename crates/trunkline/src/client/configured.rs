@@ -63,9 +63,12 @@ impl ClientBuilder {
         let (owned, snapshot) = (entry.clone(), environment);
         let plan: Plan = Arc::new(move || owned.resolve(&snapshot).map(Planned::Server));
         let shown = resolved.as_ref().map(|spec| spec.target()).unwrap_or_default();
+        let mut limits = self.own_limits();
+        entry.bounds().apply(&mut limits);
+        let base = self.clone().limits(limits);
         let base = match &resolved {
-            Ok(spec) => self.clone().with_entry_timeouts(spec.timeout, spec.start_timeout, spec.max_timeout),
-            Err(_) => self.clone(), // told when it is used
+            Ok(spec) => base.with_entry_timeouts(spec.timeout, spec.start_timeout, spec.max_timeout),
+            Err(_) => base, // told when it is used
         };
         let setup = base.setup_of(entry.label().to_owned(), plan, shown);
         let origin = Some(entry.origin().to_string());

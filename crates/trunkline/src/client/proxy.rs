@@ -1,12 +1,14 @@
 //! A remote tool as an ordinary tool.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::Client;
 use crate::connection::{CallContext, Connection};
 use crate::error::Result;
+use crate::limits::Limits;
 use crate::protocol::{Arguments, IntoArguments, RawJson, ToolDefinition, ToolResult};
 use crate::schema::Checker;
 use crate::tool::Tool;
@@ -76,13 +78,18 @@ impl ToolProxy {
     /// # Errors
     /// [`InvalidArguments`](crate::ErrorKind::InvalidArguments) that names each argument that doesn't fit.
     pub fn check_arguments(&self, arguments: &Arguments) -> Result<()> {
-        match Checker::compile(&self.input_schema()) {
+        match Checker::compile(&self.input_schema(), self.limits()) {
             Ok(checker) => checker.check(arguments),
             Err(reason) => {
                 tracing::debug!(server = self.server(), tool = self.wire_name(), reason, "the schema can't be used");
                 Ok(())
             }
         }
+    }
+
+    /// The bounds of its server.
+    pub(crate) fn limits(&self) -> &Arc<Limits> {
+        &self.client.managed().setup().limits
     }
 
     /// Calls it and unwraps the result, as [`Client::call_tool`] does.

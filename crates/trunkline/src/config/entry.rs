@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
+use super::bounds::Bounds;
 use super::environment::Environment;
 use super::expand::Template;
 use super::fields::{Fields, HttpKind, Written};
@@ -104,6 +105,11 @@ impl Entry {
         Ok(self.finish(spec, redactor))
     }
 
+    /// The bounds that it sets.
+    pub(crate) fn bounds(&self) -> &Bounds {
+        &self.fields.bounds
+    }
+
     fn finish(&self, spec: ServerSpec, redactor: Redactor) -> ServerSpec {
         ServerSpec {
             protocol: self.fields.protocol.clone(),
@@ -141,6 +147,9 @@ impl Entry {
         }
         if self.fields.required {
             add("required", true.into());
+        }
+        if let Some(bounds) = self.fields.bounds.shown() {
+            add("limits", bounds);
         }
         if !self.fields.tools.is_open() {
             add("tools", json!({"allow": self.fields.tools.allow(), "deny": self.fields.tools.deny()}));

@@ -6,6 +6,7 @@ use std::time::Duration;
 use indexmap::IndexMap;
 use jsonc_parser::ast::{Object, ObjectProp, Value};
 
+use super::bounds::Bounds;
 use super::check::{check_header, check_header_name, check_url, check_variable_name};
 use super::duration::parse_duration;
 use super::expand::Template;
@@ -23,6 +24,7 @@ pub(crate) struct Fields {
     pub(crate) max_timeout: Option<Duration>,
     pub(crate) required: bool,
     pub(crate) tools: ToolFilter,
+    pub(crate) bounds: Bounds,
 }
 
 /// How the server is reached, as written.
@@ -68,6 +70,7 @@ impl Fields {
             max_timeout: reader.duration("maxTimeout", odd)?,
             required: reader.flag("required")?,
             tools: reader.tools()?,
+            bounds: reader.bounds()?,
         })
     }
 }
@@ -248,6 +251,14 @@ impl<'a, 'b> Reader<'a, 'b> {
                 Err("\"protocol\" has to be \"auto\", \"legacy\", \"modern\" or a revision such as \"2025-11-25\""
                     .to_owned())
             }
+        }
+    }
+
+    fn bounds(&self) -> Result<Bounds, String> {
+        match self.find("limits") {
+            None => Ok(Bounds::default()),
+            Some(Value::Object(object)) => Bounds::read(object),
+            Some(other) => Err(format!("\"limits\" has to be an object, not {}", kind(other))),
         }
     }
 

@@ -6,7 +6,8 @@
 //! A file is JSON with comments and trailing commas, and holds its entries under `mcpServers` (or `servers`,
 //! as VS Code writes it). An entry has a `command` (with `args`, `env`, `cwd`, `inheritEnv`) or a `url` (with
 //! `headers`), and may have `type`, `protocol`, `timeout`, `startTimeout`, `maxTimeout`, `disabled`,
-//! `required` and `tools` (`{"allow": [...], "deny": [...]}`, patterns over the server's tool names).
+//! `required`, `tools` (`{"allow": [...], "deny": [...]}`, patterns over the server's tool names) and `limits` (the
+//! fields of [`Limits`](crate::Limits) by name: `{"maxMessage": "64MiB"}`).
 //! Durations are seconds, or text such as `"500ms"`.
 //!
 //! # Variables and paths
@@ -28,6 +29,7 @@
 //! (`description`, `autoApprove`, `icon`, ...) pass silently; those that other programs use to choose tools or
 //! to reach a server (`disabledTools`, `serverUrl`, ...) are warned about, since they have no effect.
 
+mod bounds;
 mod check;
 mod discover;
 mod duration;

@@ -7,6 +7,7 @@ use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
 use super::context::LogMessage;
+use crate::limits::Limits;
 
 /// Something that happened, and on which server.
 #[derive(Debug, Clone)]
@@ -93,6 +94,8 @@ pub(crate) struct Hub {
     changes: [AtomicU64; 3],
     epoch: AtomicU64,
     warnings: Mutex<Vec<String>>,
+    max_events: usize,
+    max_warnings: usize,
 }
 
 /// A hub that hears everything another one says.
@@ -103,9 +106,6 @@ struct Parent {
     alias: Option<Arc<str>>,
 }
 
-/// How many warnings are kept.
-const KEPT_WARNINGS: usize = 200;
-
 /// A list that can change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Listed {
@@ -115,7 +115,7 @@ pub(crate) enum Listed {
 }
 
 impl Hub {
-    pub(crate) fn new(server: &str) -> Arc<Self> {
+    pub(crate) fn new(server: &str, limits: &Limits) -> Arc<Self> {
         Arc::new(Self {
             server: server.to_owned(),
             sender: OnceLock::new(),
@@ -123,6 +123,8 @@ impl Hub {
             changes: Default::default(),
             epoch: AtomicU64::new(0),
             warnings: Mutex::default(),
+            max_events: limits.max_events.max(1),
+            max_warnings: limits.max_warnings,
         })
     }
 
@@ -178,7 +180,7 @@ impl Hub {
         let own = server == self.server || server.is_empty();
         let text = if own { text.to_owned() } else { format!("{server}: {text}") };
         let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
-        if warnings.len() < KEPT_WARNINGS && !warnings.contains(&text) {
+        if warnings.len() < self.max_warnings && !warnings.contains(&text) {
             warnings.push(text);
         }
     }
@@ -202,7 +204,7 @@ impl Hub {
     }
 
     pub(crate) fn listen(&self) -> Events {
-        Events(Some(self.sender.get_or_init(|| broadcast::Sender::new(1024)).subscribe()))
+        Events(Some(self.sender.get_or_init(|| broadcast::Sender::new(self.max_events)).subscribe()))
     }
 
     /// From now on `parent` hears all that is said here, under the label `alias` where one is given.

@@ -99,7 +99,7 @@ pub(crate) struct Managed {
 
 impl Managed {
     pub(crate) fn new(setup: Setup) -> Self {
-        let hub = Hub::new(&setup.label);
+        let hub = Hub::new(&setup.label, &setup.limits);
         let (phase, turns) = (Arc::new(Mutex::new(Phase::Idle)), Arc::new(Semaphore::new(1)));
         Self { setup: Arc::new(setup), hub, phase, turns, catalogue: Catalogue::default(), alarms: Alarms::default() }
     }

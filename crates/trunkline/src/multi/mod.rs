@@ -93,7 +93,7 @@ impl MultiServer {
 
     /// No server yet; `settle`, `start_permits` and `permit_hold` of these limits apply.
     pub fn with_limits(limits: Limits) -> Self {
-        let (hub, seats, routes) = (Hub::new(""), RwLock::default(), routes::Routes::default());
+        let (hub, seats, routes) = (Hub::new("", &limits), RwLock::default(), routes::Routes::default());
         let starter = Starter::new(&limits, hub.clone());
         Self(Arc::new(Shared { seats, hub, limits, starter, routes }))
     }

@@ -154,6 +154,11 @@ impl RawJson {
         self.first() == Some(b'n')
     }
 
+    /// How deep arrays and objects nest in it.
+    pub(crate) fn depth(&self) -> usize {
+        scan::depth(&self.0)
+    }
+
     fn first(&self) -> Option<u8> {
         self.0.get(scan::blank(&self.0, 0)).copied()
     }

@@ -8,6 +8,7 @@ use jsonschema::{ValidationError, Validator};
 use serde_json::{Map, Value};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Limits;
 use crate::protocol::{Arguments, RawJson};
 use crate::suggest;
 
@@ -33,7 +34,9 @@ impl std::fmt::Debug for Checker {
 impl Checker {
     /// Compiles a tool's input schema. Nothing is ever fetched: a schema that refers to another document, or
     /// is broken, can't be used, and the error says why; the server then has to check for itself.
-    pub(crate) fn compile(schema: &RawJson) -> Result<Self, String> {
+    /// Neither is one that is larger or deeper than the limits allow.
+    pub(crate) fn compile(schema: &RawJson, limits: &Limits) -> Result<Self, String> {
+        check_size(schema, limits)?;
         let schema = schema.to_value();
         let Value::Object(members) = &schema else {
             return Err("The schema is no object".to_owned());
@@ -133,6 +136,19 @@ impl Checker {
     }
 }
 
+/// Whether the schema is within its bounds.
+fn check_size(schema: &RawJson, limits: &Limits) -> Result<(), String> {
+    let (size, max) = (schema.as_bytes().len(), limits.max_schema);
+    if size > max {
+        return Err(format!("The schema has {size} bytes, over the {max} that are read (max_schema)"));
+    }
+    let (depth, max) = (schema.depth(), limits.max_schema_depth);
+    if depth > max {
+        return Err(format!("The schema nests {depth} deep, over the {max} that are read (max_schema_depth)"));
+    }
+    Ok(())
+}
+
 /// Whether text is a pattern of JSON Schema.
 pub(crate) fn is_pattern(pattern: &str) -> bool {
     jsonschema::options().offline().build(&serde_json::json!({ "pattern": pattern })).is_ok()
@@ -194,7 +210,7 @@ mod tests {
     use serde_json::json;
 
     fn message(schema: &Value, arguments: Value) -> String {
-        let checker = Checker::compile(&schema.into()).unwrap();
+        let checker = Checker::compile(&schema.into(), &Limits::default()).unwrap();
         match checker.check(&arguments.into_arguments().unwrap()) {
             Ok(()) => "fits".to_owned(),
             Err(error) => {
@@ -263,7 +279,7 @@ mod tests {
             "properties": {"path": {"type": "string"}, "head": {}, "tail": {}},
             "required": ["path"]
         });
-        let checker = Checker::compile(&(&schema).into()).unwrap();
+        let checker = Checker::compile(&(&schema).into(), &Limits::default()).unwrap();
         let error = checker.check(&json!({"pth": "a"}).into_arguments().unwrap()).unwrap_err();
         assert_eq!(error.message(), "\"path\" is missing (\"pth\" was given)");
         assert_eq!(error.hint(), Some("It needs \"path\", and takes \"head\", \"tail\""));
@@ -291,7 +307,7 @@ mod tests {
                 "s": {"type": "string"}
             }
         });
-        let checker = Checker::compile(&(&schema).into()).unwrap();
+        let checker = Checker::compile(&(&schema).into(), &Limits::default()).unwrap();
         let check = |text: &'static str| checker.check(&Arguments::from_raw(RawJson::parse(text).unwrap()).unwrap());
         for text in [
             r#"{"n":123456789012345678901234567890}"#,
@@ -322,7 +338,7 @@ mod tests {
             (json!("x"), "no object"),
             (json!({"$schema": "https://example.com/own"}), "example.com"),
         ] {
-            let reason = Checker::compile(&schema.clone().into()).unwrap_err();
+            let reason = Checker::compile(&schema.clone().into(), &Limits::default()).unwrap_err();
             assert!(reason.contains(why), "{schema}: {reason}");
         }
         for fine in [
@@ -339,7 +355,7 @@ mod tests {
         let schema = json!({"type": "object", "properties": {"a": {"$ref": "#"}}, "additionalProperties": false});
         let deep = |depth: usize, inner: &str| "{\"a\":".repeat(depth) + inner + &"}".repeat(depth);
         let work = move || {
-            let checker = Checker::compile(&schema.into()).unwrap();
+            let checker = Checker::compile(&schema.into(), &Limits::default()).unwrap();
             let check = |text: String| checker.check(&Arguments::from_raw(RawJson::parse(text).unwrap()).unwrap());
             check(deep(130, "{}")).unwrap();
             check(deep(500, "{}")).unwrap();

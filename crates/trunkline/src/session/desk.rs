@@ -10,13 +10,14 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
+use super::Setting;
 use super::oddities::Oddities;
 use super::questions::Answering;
 use crate::connection::{CallContext, EventKind, Hub, LogMessage, Progress, SharedHandler};
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits::{self, Limits};
 use crate::protocol::RawJson;
 use crate::protocol::jsonrpc::{self, Message, Outcome, RpcError, Unreadable};
-use crate::redact::Redactor;
 use crate::transport::{Inbox, Wire};
 
 /// The handshake isn't done; its failure is told by whoever opens the session.
@@ -36,6 +37,7 @@ pub(crate) struct Desk {
     calls: Mutex<Calls>,
     next_id: AtomicU64,
     wire: OnceLock<Weak<Wire>>,
+    pub(super) limits: Arc<Limits>,
     hub: Arc<Hub>,
     handler: Option<SharedHandler>,
     phase: AtomicU8,
@@ -70,15 +72,17 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Desk {
-    pub(super) fn new(hub: Arc<Hub>, handler: Option<SharedHandler>, redactor: Redactor) -> Self {
+    pub(super) fn new(setting: &Setting) -> Self {
+        let Setting { limits, hub, handler, redactor, turn: _ } = setting;
         Self {
+            limits: limits.clone(),
             calls: Mutex::default(),
             next_id: AtomicU64::new(0),
             wire: OnceLock::new(),
-            hub,
-            handler,
+            hub: hub.clone(),
+            handler: handler.clone(),
             phase: AtomicU8::new(OPENING),
-            oddities: Oddities::new(redactor),
+            oddities: Oddities::new(redactor.clone(), limits.max_warnings),
             answering: Answering::default(),
         }
     }
@@ -191,17 +195,31 @@ impl Desk {
                 self.skip(line, "writes text on its standard output that is no message; it was skipped")
             }
             Unreadable::NotRpc => self.skip(line, "sent JSON that is no JSON-RPC message; it was ignored"),
-            Unreadable::Broken { id, why } => {
-                self.warn(format!("sent a broken message ({why})"));
-                if let Some(waiter) = id.and_then(|id| lock(&self.calls).waiting.remove(&id)) {
-                    let _ = waiter.answer.send(Err(broken_answer(why))); // given up in this very moment
-                }
+            Unreadable::Broken { id } => {
+                self.warn("sent a broken message (not valid JSON)".to_owned());
+                self.fail(id, broken_answer("not valid JSON"));
+            }
+            Unreadable::TooDeep { id } => {
+                let max = self.limits.max_depth;
+                self.warn(format!("sent a message that nests deeper than {max} (max_depth)"));
+                let message = format!("The server's answer is invalid: it nests deeper than {max} (max_depth)");
+                self.fail(id, limits::exceeded("max_depth", message).with_may_have_run(true));
             }
         }
     }
 
+    /// Fails the call with this id, if it waits.
+    fn fail(&self, id: Option<u64>, error: Error) {
+        if let Some(waiter) = id.and_then(|id| lock(&self.calls).waiting.remove(&id)) {
+            let _ = waiter.answer.send(Err(error)); // given up in this very moment
+        }
+    }
+
     fn notification(&self, method: &str, params: Option<RawJson>) {
-        let params = params.unwrap_or_else(RawJson::empty_object);
+        let (params, max) = (params.unwrap_or_else(RawJson::empty_object), self.limits.max_notification);
+        if method.len() + params.as_bytes().len() > max {
+            return self.warn(format!("sent a notification of over {max} bytes (max_notification); it was dropped"));
+        }
         match method {
             "notifications/progress" => self.progress(&params),
             "notifications/message" => self.hub.emit(EventKind::Log(LogMessage {
@@ -274,7 +292,9 @@ pub(super) struct Reception(pub(super) Arc<Desk>);
 impl Inbox for Reception {
     fn message(&self, bytes: Bytes, about: Option<u64>) {
         self.0.trace("in", &bytes);
-        let repaired = jsonrpc::split(bytes.clone(), &mut |message| self.0.take(&bytes, message, about));
+        let repaired = jsonrpc::split_within(bytes.clone(), self.0.limits.max_depth, &mut |message| {
+            self.0.take(&bytes, message, about)
+        });
         if repaired {
             self.0.warn("sends text with broken characters; they were replaced".to_owned());
         }

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::{Session, calls};
 use crate::connection::CallContext;
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits;
 use crate::protocol::RawJson;
 use crate::protocol::jsonrpc::{Field, METHOD_NOT_FOUND, Params};
 
@@ -13,6 +14,7 @@ struct Gathered<T> {
     items: Vec<T>,
     keys: HashSet<Box<str>>,
     seen: usize,
+    bytes: usize,
     twice: Vec<String>,
 }
 
@@ -27,7 +29,7 @@ impl Session {
         key: fn(&T) -> &str,
         cx: &CallContext,
     ) -> Result<Vec<T>> {
-        let mut list = Gathered { items: Vec::new(), keys: HashSet::new(), seen: 0, twice: Vec::new() };
+        let mut list = Gathered { items: Vec::new(), keys: HashSet::new(), seen: 0, bytes: 0, twice: Vec::new() };
         let mut cursors = HashSet::new();
         let mut cursor: Option<RawJson> = None;
         let mut looped = false;
@@ -39,6 +41,11 @@ impl Session {
                 }
                 page => page?,
             };
+            list.bytes += page.as_bytes().len();
+            if list.bytes > self.limits.max_list {
+                let message = format!("The list of {field} has over {} bytes (max_list)", self.limits.max_list);
+                return Err(limits::exceeded("max_list", message));
+            }
             let (items, next) = parts(&page, field);
             self.take_items(items, field, read, key, &mut list)?;
             match next {
@@ -54,8 +61,8 @@ impl Session {
                 next => cursor = next,
             }
         }
-        let message = format!("The list of {field} has over {} pages", self.limits.max_pages);
-        Err(Error::new(ErrorKind::Limit, message).with_hint("Raise Limits::max_pages if the server is right"))
+        let message = format!("The list of {field} has over {} pages (max_pages)", self.limits.max_pages);
+        Err(limits::exceeded("max_pages", message))
     }
 
     async fn page(&self, method: &str, cursor: Option<RawJson>, cx: &CallContext) -> Result<RawJson> {
@@ -85,10 +92,8 @@ impl Session {
             list.seen += 1;
         }
         if list.seen > self.limits.max_items {
-            let message = format!("The list of {field} has over {} entries", self.limits.max_items);
-            return Err(
-                Error::new(ErrorKind::Limit, message).with_hint("Raise Limits::max_items if the server is right")
-            );
+            let message = format!("The list of {field} has over {} entries (max_items)", self.limits.max_items);
+            return Err(limits::exceeded("max_items", message));
         }
         Ok(())
     }

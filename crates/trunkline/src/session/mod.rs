@@ -50,8 +50,8 @@ pub(crate) struct Session {
 impl Session {
     /// Opens the transport. The handshake is the next step.
     pub(crate) fn start(recipe: &Recipe, setting: Setting) -> Result<Self> {
-        let Setting { limits, hub, handler, redactor, turn } = setting;
-        let desk = Arc::new(Desk::new(hub, handler, redactor));
+        let desk = Arc::new(Desk::new(&setting));
+        let Setting { limits, turn, .. } = setting;
         let wire = Arc::new(Wire::open(recipe, &limits, Arc::new(Reception(desk.clone())), turn)?);
         desk.attach(&wire);
         Ok(Self { wire, desk, info: Arc::default(), limits })

@@ -10,12 +10,12 @@ use crate::redact::Redactor;
 
 /// How many odd lines are kept for diagnostics.
 const KEPT_NOISE: usize = 20;
-/// How many different oddities of one session are told; a server can make them up without end.
-const MOST_TOLD: usize = 200;
 
 /// The oddities of one session.
 pub(super) struct Oddities {
     redactor: Redactor,
+    /// How many different ones are told; a server can make them up without end.
+    most: usize,
     seen: Mutex<Seen>,
 }
 
@@ -27,8 +27,8 @@ struct Seen {
 }
 
 impl Oddities {
-    pub(super) fn new(redactor: Redactor) -> Self {
-        Self { redactor, seen: Mutex::default() }
+    pub(super) fn new(redactor: Redactor, most: usize) -> Self {
+        Self { redactor, most, seen: Mutex::default() }
     }
 
     fn seen(&self) -> MutexGuard<'_, Seen> {
@@ -40,7 +40,7 @@ impl Oddities {
         let text = self.redacted(text);
         tracing::debug!(warning = %text, "the server does something odd");
         let mut seen = self.seen();
-        let new = seen.told.len() < MOST_TOLD && seen.told.insert(text.clone());
+        let new = seen.told.len() < self.most && seen.told.insert(text.clone());
         new.then_some(text)
     }
 
@@ -83,16 +83,16 @@ mod tests {
 
     #[test]
     fn each_oddity_is_news_once_without_its_secrets_and_only_so_many_are() {
-        let oddities = Oddities::new(Redactor::new(["s3cr3t-token"]));
+        let oddities = Oddities::new(Redactor::new(["s3cr3t-token"]), 30);
         assert_eq!(oddities.news("said s3cr3t-token".to_owned()).as_deref(), Some("said ***"));
         assert_eq!(oddities.news("said s3cr3t-token".to_owned()), None);
         let told = (0..1000).filter_map(|n| oddities.news(format!("oddity {n}"))).count();
-        assert_eq!(told, MOST_TOLD - 1);
+        assert_eq!(told, 29);
     }
 
     #[test]
     fn noise_is_counted_and_explained() {
-        let oddities = Oddities::new(Redactor::default());
+        let oddities = Oddities::new(Redactor::default(), 30);
         assert_eq!(oddities.noise(), None);
         oddities.note_noise(b"content-length: 20");
         assert!(oddities.noise().unwrap().starts_with("It wrote 1 line on"));

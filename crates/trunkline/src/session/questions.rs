@@ -51,6 +51,13 @@ impl Desk {
             return self.reply(jsonrpc::error(&id, METHOD_NOT_FOUND, &message, None));
         };
         let mut running = self.answering.running();
+        let max = self.limits.max_questions;
+        if running.len() >= max {
+            drop(running);
+            self.warn(format!("asks more than {max} things at once (max_questions); the rest is refused"));
+            let message = format!("This client answers at most {max} requests at once");
+            return self.reply(jsonrpc::error(&id, INTERNAL_ERROR, &message, None));
+        }
         let (desk, key) = (Arc::downgrade(self), id.clone());
         let task = tokio::spawn(async move {
             let handled = AssertUnwindSafe(handler.handle(&method, params.unwrap_or_else(RawJson::empty_object)));

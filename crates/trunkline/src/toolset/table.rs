@@ -9,6 +9,7 @@ use super::server::Server;
 use crate::client::ToolProxy;
 use crate::connection::{EventKind, Hub};
 use crate::error::{Error, Result};
+use crate::limits::Limits;
 use crate::name;
 use crate::protocol::{Arguments, ToolDefinition};
 use crate::schema::Checker;
@@ -21,15 +22,17 @@ pub(super) struct Entry {
     pub(super) server: Option<Box<str>>,
     /// Compiled at the first call; none where the schema can't be used.
     checker: OnceLock<Option<Checker>>,
+    limits: Arc<Limits>,
 }
 
 impl Entry {
     pub(super) fn local(tool: SharedTool) -> Arc<Self> {
-        Arc::new(Self { tool, server: None, checker: OnceLock::new() })
+        Arc::new(Self { tool, server: None, checker: OnceLock::new(), limits: Arc::default() })
     }
 
     fn remote(server: &str, proxy: ToolProxy) -> Arc<Self> {
-        Arc::new(Self { tool: SharedTool::new(proxy), server: Some(server.into()), checker: OnceLock::new() })
+        let limits = proxy.limits().clone();
+        Arc::new(Self { tool: SharedTool::new(proxy), server: Some(server.into()), checker: OnceLock::new(), limits })
     }
 
     pub(super) fn definition(&self) -> &ToolDefinition {
@@ -43,7 +46,8 @@ impl Entry {
     /// Whether the arguments fit the schema. One that can't be used checks nothing; `hub` is told so.
     pub(super) fn check(&self, arguments: &Arguments, hub: &Hub) -> Result<()> {
         let checker = self.checker.get_or_init(|| {
-            Checker::compile(&self.definition().input_schema()).map_err(|why| hub.emit(unchecked(self, &why))).ok()
+            let compiled = Checker::compile(&self.definition().input_schema(), &self.limits);
+            compiled.map_err(|why| hub.emit(unchecked(self, &why))).ok()
         });
         let Some(checker) = checker else { return Ok(()) };
         checker.check(arguments).map_err(|error| {

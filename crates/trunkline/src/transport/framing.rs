@@ -8,7 +8,8 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::Notify;
 
 use super::Inbox;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
+use crate::limits;
 
 /// Cuts lines out of what was read. Searching resumes where it stopped; one line stays one `Bytes`.
 pub(crate) struct Lines {
@@ -29,16 +30,19 @@ impl Lines {
         &mut self.buffer
     }
 
-    fn next(&mut self) -> Option<Bytes> {
+    /// The next line that isn't blank, unless one is too long.
+    fn next(&mut self, max_message: usize) -> Result<Option<Bytes>> {
         loop {
             let Some(found) = memchr::memchr(b'\n', &self.buffer[self.searched..]) else {
                 self.searched = self.buffer.len();
-                return None;
+                return if self.buffer.len() > max_message { Err(too_long(max_message)) } else { Ok(None) };
             };
             let line = self.buffer.split_to(self.searched + found + 1).freeze();
             self.searched = 0;
-            if let Some(line) = trimmed(line) {
-                return Some(line);
+            match trimmed(line) {
+                Some(line) if line.len() > max_message => return Err(too_long(max_message)),
+                None => {}
+                line => return Ok(line),
             }
         }
     }
@@ -76,22 +80,18 @@ pub(crate) async fn read_lines(
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(_) => break, // a reset is an end like any other
         }
-        while let Some(line) = lines.next() {
+        while let Some(line) = lines.next(max_message)? {
             inbox.message(line, None);
-        }
-        if lines.buffer.len() > max_message {
-            let seen = lines.buffer.len();
-            return Err(Error::new(
-                ErrorKind::Limit,
-                format!("The server sent a message of over {max_message} bytes ({seen} so far without a line end)"),
-            )
-            .with_hint("Raise Limits::max_message if the server is right to send so much"));
         }
     }
     if let Some(line) = lines.rest() {
         inbox.message(line, None);
     }
     Ok(())
+}
+
+pub(super) fn too_long(max_message: usize) -> Error {
+    limits::exceeded("max_message", format!("The server sent a message of over {max_message} bytes (max_message)"))
 }
 
 /// Something that may take bytes without waiting.
@@ -174,7 +174,7 @@ impl Outbox {
         }
         if waiting > 0 && waiting + rest.len() > self.max_unsent {
             let text = format!("The server doesn't read: {waiting} bytes wait to be sent to it already");
-            return Err(Error::new(ErrorKind::Limit, text).with_hint("Raise Limits::max_unsent if so much is right"));
+            return Err(limits::exceeded("max_unsent", text));
         }
         state.unsent.extend_from_slice(rest);
         state.taken += line.len() as u64;
@@ -246,6 +246,7 @@ impl Outbox {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorKind;
 
     #[derive(Default)]
     struct Collected(Mutex<Vec<Bytes>>);

@@ -45,8 +45,10 @@ pub(crate) enum Unreadable {
     Noise,
     /// JSON, but no JSON-RPC.
     NotRpc,
-    /// Meant as a message and broken; the id is what could be made out.
-    Broken { id: Option<u64>, why: &'static str },
+    /// Meant as a message and no JSON; the id is what could be made out.
+    Broken { id: Option<u64> },
+    /// A message that nests deeper than it may; its id, if it has one.
+    TooDeep { id: Option<u64> },
 }
 
 #[derive(Default)]
@@ -62,22 +64,27 @@ struct Parts {
 /// Splits a line into its messages: one, or several from a batch array. `repaired` tells whether single
 /// characters had to be replaced.
 pub(crate) fn split(line: Bytes, each: &mut dyn FnMut(Result<Message, Unreadable>)) -> bool {
+    split_within(line, scan::MAX_DEPTH, each)
+}
+
+/// The same, where a message may nest `max_depth` deep at most, and never over [`scan::MAX_DEPTH`].
+pub(crate) fn split_within(line: Bytes, max_depth: usize, each: &mut dyn FnMut(Result<Message, Unreadable>)) -> bool {
     let (line, repaired) = match std::str::from_utf8(&line) {
         Ok(_) => (line, false),
         Err(_) => (Bytes::from(scan::repair(&line)), true),
     };
     let start = scan::blank(&line, 0);
     match line.get(start) {
-        Some(b'{') => match object(&line) {
+        Some(b'{') => match object(&line, max_depth) {
             Ok(parts) => each(classify(&line, parts)),
             Err(Fault { kind: FaultKind::Surrogate, .. }) if !repaired => {
-                split(Bytes::from(scan::repair(&line)), each);
+                split_within(Bytes::from(scan::repair(&line)), max_depth, each);
                 return true;
             }
             Err(fault) => each(Err(broken(&line, fault))),
         },
         Some(b'[') if scan::whole(&line).is_ok() || holds_messages(&line) => {
-            let item_repaired = scan::Items::new(&line).map(|item| split_item(line.slice(item), each));
+            let item_repaired = scan::Items::new(&line).map(|item| split_item(line.slice(item), max_depth, each));
             return item_repaired.fold(repaired, |any, one| any | one);
         }
         _ => each(Err(Unreadable::Noise)),
@@ -85,9 +92,9 @@ pub(crate) fn split(line: Bytes, each: &mut dyn FnMut(Result<Message, Unreadable
     repaired
 }
 
-fn split_item(item: Bytes, each: &mut dyn FnMut(Result<Message, Unreadable>)) -> bool {
+fn split_item(item: Bytes, max_depth: usize, each: &mut dyn FnMut(Result<Message, Unreadable>)) -> bool {
     if item.starts_with(b"{") {
-        return split(item, each);
+        return split_within(item, max_depth, each);
     }
     each(Err(Unreadable::NotRpc));
     false
@@ -100,7 +107,7 @@ fn holds_messages(line: &[u8]) -> bool {
 }
 
 /// Validates the object and notes where its members are.
-fn object(text: &[u8]) -> Result<Parts, Fault> {
+fn object(text: &[u8], max_depth: usize) -> Result<Parts, Fault> {
     let mut parts = Parts::default();
     let mut at = scan::blank(text, scan::blank(text, 0) + 1);
     let syntax = |at| Fault { kind: FaultKind::Syntax, at };
@@ -110,7 +117,7 @@ fn object(text: &[u8]) -> Result<Parts, Fault> {
     loop {
         let (key, colon) = scan::key(text, at)?;
         let start = scan::blank(text, colon);
-        let end = scan::value(text, start)?;
+        let end = scan::value_within(text, start, max_depth.min(scan::MAX_DEPTH).saturating_sub(1))?;
         parts.note(&text[key], start..end, text);
         at = scan::blank(text, end);
         match text.get(at) {
@@ -198,8 +205,8 @@ fn broken(line: &[u8], fault: Fault) -> Unreadable {
     let looks_like_rpc = memchr::memmem::find(line, b"\"jsonrpc\"").is_some() || id.is_some();
     match fault.kind {
         _ if !looks_like_rpc => Unreadable::Noise,
-        FaultKind::Depth => Unreadable::Broken { id: id.map(|id| id.0), why: "nested too deep" },
-        _ => Unreadable::Broken { id: id.map(|id| id.0), why: "not valid JSON" },
+        FaultKind::Depth => Unreadable::TooDeep { id: id.map(|id| id.0) },
+        _ => Unreadable::Broken { id: id.map(|id| id.0) },
     }
 }
 

@@ -35,11 +35,13 @@ fn fault<T>(kind: FaultKind, at: usize) -> Result<T, Fault> {
 struct Levels {
     bits: [u64; MAX_DEPTH / 64],
     depth: usize,
+    /// At most [`MAX_DEPTH`].
+    max: usize,
 }
 
 impl Levels {
     fn push(&mut self, object: bool, at: usize) -> Result<(), Fault> {
-        if self.depth == MAX_DEPTH {
+        if self.depth == self.max {
             return fault(FaultKind::Depth, at);
         }
         let (word, bit) = (self.depth / 64, self.depth % 64);
@@ -64,9 +66,14 @@ pub(crate) fn blank(text: &[u8], mut at: usize) -> usize {
 
 /// Validates the value that starts at `at` (white space allowed before it) and returns where it ends.
 pub(crate) fn value(text: &[u8], at: usize) -> Result<usize, Fault> {
+    value_within(text, at, MAX_DEPTH)
+}
+
+/// The same, nested not deeper than `max`, or [`MAX_DEPTH`].
+pub(crate) fn value_within(text: &[u8], at: usize, max: usize) -> Result<usize, Fault> {
     let start = blank(text, at);
     match text.get(start) {
-        Some(b'{' | b'[') => nested(text, start),
+        Some(b'{' | b'[') => nested(text, start, max.min(MAX_DEPTH)),
         _ => scalar(text, start),
     }
 }
@@ -84,8 +91,8 @@ fn scalar(text: &[u8], at: usize) -> Result<usize, Fault> {
 }
 
 /// Validates the object or array at `at`, without recursion.
-fn nested(text: &[u8], mut at: usize) -> Result<usize, Fault> {
-    let mut levels = Levels { bits: [0; MAX_DEPTH / 64], depth: 0 };
+fn nested(text: &[u8], mut at: usize, max: usize) -> Result<usize, Fault> {
+    let mut levels = Levels { bits: [0; MAX_DEPTH / 64], depth: 0, max };
     loop {
         at = blank(text, at);
         match text.get(at) {
@@ -124,6 +131,25 @@ fn nested(text: &[u8], mut at: usize) -> Result<usize, Fault> {
             }
         }
     }
+}
+
+/// How deep a valid text nests: 1 for an array of numbers.
+pub(crate) fn depth(text: &[u8]) -> usize {
+    let (mut at, mut level, mut deepest) = (0, 0, 0);
+    while let Some(byte) = text.get(at) {
+        match byte {
+            b'"' => {
+                at = skip(text, at);
+                continue;
+            }
+            b'{' | b'[' => level += 1,
+            b'}' | b']' => level -= 1,
+            _ => {}
+        }
+        deepest = deepest.max(level);
+        at += 1;
+    }
+    deepest
 }
 
 /// Validates that `text` is one value and nothing more.

@@ -24,11 +24,7 @@ pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-i
 pub(super) const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 pub(super) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
-/// How often a redirect is followed.
-const MAX_HOPS: usize = 3;
-/// How much of an answer that isn't a success is read.
-const MAX_REFUSAL: usize = 64 << 10;
-/// How much of it is shown.
+/// How much of an answer that isn't a success is shown.
 const SHOWN: usize = 300;
 
 /// Sends requests to one endpoint.
@@ -37,6 +33,7 @@ pub(super) struct Fetcher {
     /// The endpoint, as a request names it.
     target: Uri,
     pool: Arc<Pool>,
+    limits: Arc<Limits>,
     /// Where a permanent redirect led.
     moved: Mutex<Option<Url>>,
     /// The token at hand.
@@ -60,7 +57,8 @@ impl Fetcher {
         let target = target_of(&endpoint.url);
         let endpoint = Arc::new(endpoint);
         let pool = Pool::new(Route::new(&endpoint)?, limits.clone());
-        Ok(Self { endpoint, target, pool, moved: Mutex::default(), token: Mutex::default() })
+        let limits = limits.clone();
+        Ok(Self { endpoint, target, pool, limits, moved: Mutex::default(), token: Mutex::default() })
     }
 
     pub(super) fn endpoint(&self) -> &Endpoint {
@@ -142,8 +140,9 @@ impl Fetcher {
             let why = format!("{here} redirects ({status}) to another origin, {to_origin}; nothing was sent there");
             return refused(why, format!("If that is the server, use {shown} as its URL"));
         }
-        if hops > MAX_HOPS {
-            let why = format!("{} redirects more than {MAX_HOPS} times (last to {shown})", self.shown());
+        let max = self.limits.max_redirects;
+        if hops > max {
+            let why = format!("{} redirects more than {max} times (max_redirects; last to {shown})", self.shown());
             return refused(why, "The redirects seem to go in a circle; check the URL of the server".to_owned());
         }
         let keeps_method = matches!(status, 307 | 308) || ask.method == Method::GET;
@@ -195,7 +194,8 @@ impl Fetcher {
         let mut text = BytesMut::new();
         while let Ok(Some(chunk)) = answer.body.chunk().await {
             text.extend_from_slice(&chunk);
-            if text.len() >= MAX_REFUSAL {
+            if text.len() > self.limits.max_refusal {
+                text.truncate(self.limits.max_refusal);
                 break;
             }
         }

@@ -6,9 +6,9 @@ use bytes::Bytes;
 
 use super::pool::{Body, within};
 use super::sse::{Event, Parser};
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::limits::Limits;
-use crate::transport::Inbox;
+use crate::transport::{Inbox, framing};
 
 /// Where a stream was when it ended.
 #[derive(Debug, Default, Clone)]
@@ -56,6 +56,9 @@ pub(super) async fn follow(
             }
             place.retry = event.retry.or(place.retry);
             if let Some(data) = event.data.take().filter(|data| !data.trim_ascii().is_empty()) {
+                if data.len() > limits.max_message {
+                    return End::Refused(too_long(limits.max_message));
+                }
                 place.heard = true;
                 take(&event, data);
             }
@@ -71,9 +74,7 @@ pub(super) fn silent(limit: Duration) -> String {
 }
 
 pub(super) fn too_long(max: usize) -> Error {
-    Error::new(ErrorKind::Limit, format!("The server sent a message of over {max} bytes"))
-        .with_hint("Raise Limits::max_message if the server is right to send so much")
-        .with_may_have_run(true)
+    framing::too_long(max).with_may_have_run(true)
 }
 
 /// Hands on an event of the default kind; others are not MCP's.

@@ -192,7 +192,7 @@ impl Core {
         match self.fetcher.fetch(ask).await {
             Err(Failure { error, left }) => Err(error.with_may_have_run(left)),
             Ok(mut answer) if answer.status.is_success() => {
-                drain(&mut answer.body).await;
+                drain(&mut answer.body, self.limits.max_refusal).await;
                 Ok(())
             }
             Ok(answer) => match self.fetcher.refusal(answer).await {

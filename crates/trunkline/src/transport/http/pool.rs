@@ -17,7 +17,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 
 use super::connect::{Route, Stream};
 use crate::error::{Error, ErrorKind, Result};
-use crate::limits::Limits;
+use crate::limits::{self, Limits};
 
 /// The connections to one origin.
 pub(super) struct Pool {
@@ -231,20 +231,27 @@ impl Pool {
         opened
     }
 
+    /// hyper takes no less than this.
+    fn max_head(&self) -> usize {
+        self.limits.max_head.max(8 << 10)
+    }
+
     async fn open(&self) -> Result<Option<Box<Lane>>> {
         let (stream, http2) = self.route.open().await?;
         let failed = |error: hyper::Error| self.broken("connecting to", &error);
         if http2 {
             let mut builder = http2::Builder::new(TokioExecutor::new());
-            let (sender, driver) =
-                builder.adaptive_window(true).handshake(TokioIo::new(stream)).await.map_err(failed)?;
+            builder.adaptive_window(true).max_header_list_size(u32::try_from(self.max_head()).unwrap_or(u32::MAX));
+            let (sender, driver) = builder.handshake(TokioIo::new(stream)).await.map_err(failed)?;
             tokio::spawn(async move {
                 let _ = driver.await; // whoever waits for an answer hears of it
             });
             self.state().shared = Some(Shared { sender, used: Instant::now() });
             return Ok(None);
         }
-        let (sender, driver) = http1::handshake(TokioIo::new(stream)).await.map_err(failed)?;
+        let mut builder = http1::Builder::new();
+        builder.max_buf_size(self.max_head());
+        let (sender, driver) = builder.handshake(TokioIo::new(stream)).await.map_err(failed)?;
         Ok(Some(Box::new(Lane { sender, driver: Some(driver) })))
     }
 
@@ -324,6 +331,10 @@ impl Pool {
         }
         let why = cause.downcast_ref().map_or_else(|| cause.to_string(), super::connect::reason);
         let message = format!("The connection broke while {doing} {}: {why}", self.route.origin);
+        if error.to_string().contains("head is too large") {
+            let message = format!("{} sent a head of over {} bytes (max_head)", self.route.origin, self.max_head());
+            return limits::exceeded("max_head", message).with_context("stage", "connection");
+        }
         let broken = Error::new(ErrorKind::Unreachable, message).with_context("stage", "connection");
         let unasked = why.contains("unexpected message"); // it spoke first, or again
         if !error.is_parse() && !unasked {

@@ -164,7 +164,7 @@ impl Core {
     async fn notify(&self, line: Bytes) -> Result<()> {
         let mut answer = self.fetcher.fetch(self.post(line)).await.map_err(|failure| failure.error)?;
         if answer.status.is_success() {
-            drain(&mut answer.body).await;
+            drain(&mut answer.body, self.limits.max_refusal).await;
             return Ok(());
         }
         if self.is_lost(answer.status) {
@@ -330,7 +330,7 @@ impl Core {
         let ask = Ask { method: Method::DELETE, url: None, accept: ACCEPT_BOTH, body: Bytes::new(), headers };
         let ended = async {
             if let Ok(mut answer) = self.fetcher.fetch(ask).await {
-                drain(&mut answer.body).await;
+                drain(&mut answer.body, self.limits.max_refusal).await;
             }
         };
         let _ = tokio::time::timeout(self.limits.close_grace, ended).await; // the server forgets it some day
@@ -381,12 +381,11 @@ async fn piece(body: &mut Body, limits: &Limits) -> Result<Option<Bytes>> {
 }
 
 /// Reads and drops what there is, so that the connection can be used again.
-pub(super) async fn drain(body: &mut Body) {
-    const MOST: usize = 64 << 10;
+pub(super) async fn drain(body: &mut Body, most: usize) {
     let mut seen = 0;
     while let Ok(Some(chunk)) = body.chunk().await {
         seen += chunk.len();
-        if seen > MOST {
+        if seen > most {
             return;
         }
     }
