@@ -311,7 +311,10 @@ impl Client {
         for listed in [self.managed.catalogue().tools(self.managed.hub()), None] {
             let tools = match listed {
                 Some(tools) => tools,
-                None => self.managed.list_tools(&cx.bounds()).await?.into(),
+                // the call itself hasn't left
+                None => {
+                    self.managed.list_tools(&cx.bounds()).await.map_err(|error| error.with_may_have_run(false))?.into()
+                }
             };
             if let Some(wire) = self.names.wire(name, &tools) {
                 return Ok(Cow::Owned(wire));

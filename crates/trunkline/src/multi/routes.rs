@@ -42,16 +42,19 @@ impl MultiServer {
         };
         let asking = likely.iter().map(|seat| self.0.starter.tools(seat, &bounds));
         let outcomes = gather(asking, None, |at, outcome| find(at, outcome).is_some()).await;
-        let mut failure = None;
+        let mut failure: Option<(&Seat, Error)> = None;
         for (at, outcome) in outcomes.into_iter().enumerate() {
             let Some(outcome) = outcome else { continue };
             if let Some(wire) = find(at, &outcome) {
                 return Ok(Route { seat: likely[at].clone(), wire });
             }
-            failure = failure.or(outcome.err());
+            let longer = failure.as_ref().is_none_or(|(seat, _)| likely[at].label.len() > seat.label.len());
+            if let Some(error) = outcome.err().filter(|_| longer) {
+                failure = Some((&likely[at], error)); // of two whose it can be, the nearer one
+            }
         }
         match failure {
-            Some(error) => Err(error),
+            Some((_, error)) => Err(error.with_may_have_run(false)), // a list was asked for, nothing else
             None => Err(self.unknown_tool(name, &others, &bounds).await),
         }
     }

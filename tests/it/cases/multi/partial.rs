@@ -158,6 +158,37 @@ async fn a_call_to_a_dead_server_says_why_it_is_dead() {
     assert_eq!(servers.call("good_x").await.unwrap(), "good");
 }
 
+/// Looking up a tool does no work, whatever becomes of it.
+#[tokio::test]
+async fn p88_a_call_whose_tool_cannot_be_looked_up_never_left() {
+    let mut servers = Servers::new();
+    let dies = Script::new().on("tools/list", [exit(3)]);
+    let late = Script::new().on("tools/list", []);
+    servers.add("dies", dies.clone());
+    servers.add_with("late", late, |builder| builder.timeout(ms(200)));
+    let alone = servers.add_with("alone", dies, |builder| builder.namespaced(true));
+    for (name, kind) in [("dies_echo", ErrorKind::Closed), ("late_echo", ErrorKind::Deadline)] {
+        let error = servers.call(name).await.unwrap_err();
+        assert_eq!((error.kind(), error.may_have_run()), (kind, false), "{error:?}");
+    }
+    let error = alone.call_tool("alone_echo", ()).await.unwrap_err();
+    assert_eq!((error.kind(), error.may_have_run()), (ErrorKind::Closed, false), "{error:?}");
+}
+
+/// A label may be how another one begins; and where two could be meant, the nearer one's fault is told.
+#[tokio::test]
+async fn p89_a_call_asks_no_server_whose_label_only_begins_the_same() {
+    let mut servers = Servers::with([("s2", Script::new().on("tools/list", []))]);
+    for label in ["s23", "near", "near_by"] {
+        servers.add_dead(label);
+    }
+    for label in ["s23", "near_by"] {
+        let error = servers.call(&servers.multi.exposed_name(label, "echo")).await.unwrap_err();
+        assert_eq!((error.kind(), error.get("server")), (ErrorKind::Unreachable, Some(label)), "{error:?}");
+    }
+    assert_eq!(servers.log("s2").starts().len(), 0);
+}
+
 #[tokio::test]
 async fn a_server_that_failed_rests_before_lists_try_it_again() {
     let mut servers = Servers::bounded(impatient());
