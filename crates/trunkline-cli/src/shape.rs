@@ -6,10 +6,7 @@ use trunkline::RawJson;
 use crate::render::json::quote;
 
 /// How deep references and alternatives are followed.
-pub(crate) const DEEPEST: usize = 8;
-
-/// How many alternatives are looked at for one answer: servers may refer from each to all of them.
-const MOST: usize = 200;
+const DEEPEST: usize = 8;
 
 /// A schema inside the document it refers to. Kept raw, so that the server's order and numbers show.
 #[derive(Debug, Clone)]
@@ -151,19 +148,9 @@ impl Shape {
 
     /// The schema of a list's items.
     pub(crate) fn items(&self) -> Option<Self> {
-        self.items_within(DEEPEST, &mut { MOST })
-    }
-
-    fn items_within(&self, depth: usize, left: &mut usize) -> Option<Self> {
         let shape = self.resolved();
-        if let Some(items) = shape.schema.get("items") {
-            return Some(shape.at(items));
-        }
-        let depth = depth.checked_sub(1)?;
-        shape.alternatives().iter().find_map(|shape| {
-            *left = left.checked_sub(1)?;
-            shape.items_within(depth, left)
-        })
+        let own = shape.schema.get("items");
+        own.map(|items| shape.at(items)).or_else(|| shape.alternatives().iter().find_map(Self::items))
     }
 
     fn alternatives(&self) -> Vec<Self> {
@@ -173,16 +160,15 @@ impl Shape {
 
     /// The types that are allowed.
     pub(crate) fn types(&self) -> Types {
-        self.types_within(DEEPEST, &mut { MOST })
+        self.types_within(DEEPEST)
     }
 
-    fn types_within(&self, depth: usize, left: &mut usize) -> Types {
-        if depth == 0 || *left == 0 {
-            return Types::ANY;
-        }
-        *left -= 1;
+    fn types_within(&self, depth: usize) -> Types {
         let shape = self.resolved();
         let schema = &shape.schema;
+        if depth == 0 {
+            return Types::ANY;
+        }
         if let Some(value) = schema.get("const") {
             return Types::of_value(&value);
         }
@@ -200,20 +186,16 @@ impl Shape {
             [] if schema.get("properties").is_some() => Types::OBJECT,
             [] if schema.get("items").is_some() => Types::ARRAY,
             [] => Types::ANY,
-            several => Types::union(several.iter().map(|shape| shape.types_within(depth - 1, left))),
+            several => Types::union(several.iter().map(|shape| shape.types_within(depth - 1))),
         }
     }
 
     /// The type as a signature shows it.
     pub(crate) fn written(&self) -> String {
-        self.written_within(3, &mut { MOST })
+        self.written_within(3)
     }
 
-    fn written_within(&self, depth: usize, left: &mut usize) -> String {
-        if *left == 0 {
-            return "any".to_owned();
-        }
-        *left -= 1;
+    fn written_within(&self, depth: usize) -> String {
         let shape = self.resolved();
         let schema = &shape.schema;
         if let Some(value) = schema.get("const") {
@@ -227,12 +209,12 @@ impl Shape {
                 Some(name) => vec![name],
                 None => kind.items().filter_map(|name| name.as_text()).collect(),
             };
-            return names.iter().map(|name| shape.written_as(name, depth, left)).collect::<Vec<_>>().join(" | ");
+            return names.iter().map(|name| shape.written_as(name, depth)).collect::<Vec<_>>().join(" | ");
         }
         let alternatives = shape.alternatives();
         if !alternatives.is_empty() && depth > 0 {
             let mut names: Vec<String> = Vec::new();
-            for name in alternatives.iter().map(|shape| shape.written_within(depth - 1, left)) {
+            for name in alternatives.iter().map(|shape| shape.written_within(depth - 1)) {
                 if !names.contains(&name) {
                     names.push(name);
                 }
@@ -240,15 +222,15 @@ impl Shape {
             return names.join(" | ");
         }
         match shape.types() {
-            Types::OBJECT => shape.written_as("object", depth, left),
-            Types::ARRAY => shape.written_as("array", depth, left),
+            Types::OBJECT => shape.written_as("object", depth),
+            Types::ARRAY => shape.written_as("array", depth),
             _ => "any".to_owned(),
         }
     }
 
-    fn written_as(&self, name: &str, depth: usize, left: &mut usize) -> String {
+    fn written_as(&self, name: &str, depth: usize) -> String {
         match name {
-            "array" => match self.items().filter(|_| depth > 0).map(|items| items.written_within(depth - 1, left)) {
+            "array" => match self.items().filter(|_| depth > 0).map(|items| items.written_within(depth - 1)) {
                 Some(item) if item.contains(' ') && !item.starts_with('{') => format!("({item})[]"),
                 Some(item) => format!("{item}[]"),
                 None => "array".to_owned(),
@@ -258,11 +240,11 @@ impl Shape {
                 if properties.is_empty() || depth < 2 || properties.len() > 6 {
                     return "object".to_owned();
                 }
-                let mut one = |property: &Property| {
+                let one = |property: &Property| {
                     let mark = if property.required { "" } else { "?" };
-                    format!("{}{mark}: {}", key(&property.name), property.shape.written_within(depth - 1, left))
+                    format!("{}{mark}: {}", key(&property.name), property.shape.written_within(depth - 1))
                 };
-                format!("{{{}}}", properties.iter().map(&mut one).collect::<Vec<_>>().join(", "))
+                format!("{{{}}}", properties.iter().map(one).collect::<Vec<_>>().join(", "))
             }
             name => name.to_owned(),
         }

@@ -47,8 +47,9 @@ pub(crate) fn for_people(failure: &Failure) -> String {
     if let Some(hint) = error.hint() {
         out.push_str(&format!("{} {}\n", paint(CYAN, "hint:"), escape::text(hint)));
     }
-    if error.may_have_run() && failure.exit != Exit::ToolError {
-        out.push_str(&format!("{} the server may have done the work although no answer came\n", paint(CYAN, "note:")));
+    let called = error.get("tool").is_some();
+    if called && error.may_have_run() && failure.exit != Exit::ToolError {
+        out.push_str(&format!("{} the server may have done the work all the same\n", paint(CYAN, "note:")));
     }
     out
 }

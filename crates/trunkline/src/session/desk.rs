@@ -174,7 +174,8 @@ impl Desk {
                 let only = calls.waiting.drain().next();
                 drop(calls);
                 if let Some((_, waiter)) = only {
-                    let _ = waiter.answer.send(Err(server_error(error.clone()))); // given up in this very moment
+                    let error = server_error(error.clone()).with_may_have_run(true); // it may be about something else
+                    let _ = waiter.answer.send(Err(error)); // given up in this very moment
                 }
                 return;
             }
@@ -346,8 +347,12 @@ fn broken_answer(why: &str) -> Error {
     Error::new(ErrorKind::Protocol, format!("The server's answer is invalid: {why}")).with_may_have_run(true)
 }
 
+/// What the server answered instead of a result. Some codes say that nothing was done; others leave it open.
 fn server_error(error: RpcError) -> Error {
     const RESOURCE_NOT_FOUND: i64 = -32002;
+    const REFUSED: [i64; 5] = [-32700, -32600, -32601, -32602, RESOURCE_NOT_FOUND];
     let RpcError { code, message, data } = error;
-    Error::protocol(code, message, data).with_kind_if(code == RESOURCE_NOT_FOUND, ErrorKind::NotFound)
+    Error::protocol(code, message, data)
+        .with_kind_if(code == RESOURCE_NOT_FOUND, ErrorKind::NotFound)
+        .with_may_have_run(!REFUSED.contains(&code))
 }

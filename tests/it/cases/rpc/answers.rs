@@ -60,6 +60,20 @@ async fn answers_in_one_array_settle_each() {
     }
 }
 
+/// An error as an answer doesn't tell what was done before it, but for the codes of requests that were refused.
+#[tokio::test]
+async fn p24_an_error_says_whether_the_call_may_have_been_carried_out() {
+    let codes =
+        [(-32000, true), (-32603, true), (1, true), (-32700, false), (-32600, false), (-32601, false), (-32602, false)];
+    for (code, may_have_run) in codes {
+        let error = rig(Script::new().on(call("echo"), [respond_error(code, "no")])).call("echo").await.unwrap_err();
+        assert_eq!((error.code(), error.may_have_run()), (Some(code), may_have_run), "{error:?}");
+    }
+    let stray = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no"}}"#;
+    let error = rig(Script::new().on(call("echo"), [line(stray)])).call("echo").await.unwrap_err();
+    assert_eq!((error.code(), error.may_have_run()), (Some(-32700), true), "it may be about another message");
+}
+
 fn answer(id: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[{{"type":"text","text":"ok"}}]}}}}"#)
 }
