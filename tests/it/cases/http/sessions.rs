@@ -166,3 +166,25 @@ async fn clients_of_one_server_have_their_own_sessions() {
     assert_eq!(fake.sessions().len(), 1);
     assert!(begun.elapsed() < AT_ONCE);
 }
+
+#[tokio::test]
+async fn p64_nothing_of_a_session_runs_on_after_its_end() {
+    let fake = HttpScript::new().start();
+    let client = client(&fake);
+    let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
+    let once = async || {
+        echo(&client, "x").await.unwrap();
+        client.disconnect().await;
+        tasks()
+    };
+    let after_one = once().await;
+    for _ in 0..20 {
+        once().await;
+    }
+    let gone = async {
+        while tasks() > after_one {
+            tokio::time::sleep(Duration::from_millis(5)).await; // the last one ends beside
+        }
+    };
+    assert!(tokio::time::timeout(AT_ONCE, gone).await.is_ok(), "{} tasks, and {after_one} before", tasks());
+}

@@ -14,6 +14,7 @@ use hyper::client::conn::{http1, http2};
 use hyper::header::{HOST, HeaderMap, HeaderValue, PROXY_AUTHORIZATION};
 use hyper::{Request, Response, Uri};
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use tokio::task::AbortHandle;
 
 use super::connect::{Route, Stream};
 use crate::error::{Error, ErrorKind, Result};
@@ -32,8 +33,8 @@ pub(super) struct Pool {
 struct State {
     idle: Vec<Idle>,
     shared: Option<Shared>,
-    /// Somebody closes what nobody uses any more.
-    reaped: bool,
+    /// Who closes what nobody uses any more, while there is something.
+    reaper: Option<AbortHandle>,
     closed: bool,
 }
 
@@ -157,6 +158,7 @@ impl Pool {
     pub(super) fn close(&self) {
         let mut state = self.state();
         state.closed = true;
+        state.stop_reaper();
         let gone = (std::mem::take(&mut state.idle), state.shared.take());
         drop(state);
         drop(gone);
@@ -319,8 +321,9 @@ impl Pool {
         }
         let since = Instant::now();
         state.idle.push(Idle { lane, since, until: since + keep });
-        if !std::mem::replace(&mut state.reaped, true) {
-            tokio::spawn(reap(Reaper(Arc::downgrade(self))));
+        // one that is finished was dropped with its runtime
+        if state.reaper.as_ref().is_none_or(AbortHandle::is_finished) {
+            state.reaper = Some(tokio::spawn(reap(Arc::downgrade(self))).abort_handle());
         }
     }
 
@@ -371,27 +374,31 @@ fn told_to_keep(headers: &HeaderMap) -> Option<Duration> {
     Some(Duration::from_secs(seconds).saturating_sub(Duration::from_secs(1)))
 }
 
-/// Closes what was idle for too long, and goes when nothing is left.
-struct Reaper(Weak<Pool>);
-
-impl Drop for Reaper {
-    fn drop(&mut self) {
-        if let Some(pool) = self.0.upgrade() {
-            pool.state().reaped = false;
+impl State {
+    fn stop_reaper(&mut self) {
+        if let Some(reaper) = self.reaper.take() {
+            reaper.abort();
         }
     }
 }
 
-async fn reap(reaper: Reaper) {
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.state().stop_reaper();
+    }
+}
+
+/// Closes what was idle for too long, and goes when nothing is left.
+async fn reap(pool: Weak<Pool>) {
     loop {
         let next = {
-            let Some(pool) = reaper.0.upgrade() else { return };
+            let Some(pool) = pool.upgrade() else { return };
             let now = Instant::now();
             let mut state = pool.state();
             let gone: Vec<_> = state.idle.extract_if(.., |idle| idle.until <= now).collect();
             let next = state.idle.iter().map(|idle| idle.until).min();
             if next.is_none() {
-                state.reaped = false;
+                state.reaper = None;
             }
             drop(state);
             drop(gone);
