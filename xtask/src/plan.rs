@@ -42,10 +42,10 @@ pub(crate) enum Action {
     Tests { args: Vec<String>, some: bool },
     /// Runs cargo-deny where it is installed.
     Deny,
-    /// Runs every fuzzer for a while.
-    Fuzz,
     /// Installs the servers of `testbed/`.
     Testbed,
+    /// Runs the program of `tests/chaos`, which the step `build` has made.
+    Chaos(&'static str),
 }
 
 /// The steps for these options, in order.
@@ -68,10 +68,11 @@ pub(crate) fn plan(options: &Options) -> Vec<Step> {
     add(true, "tests", tests(options, "test --workspace", ""));
     // in no default feature: it takes a while to build, and changes how serde_json orders keys
     add(full, "rig", tests(options, "test --package trunkline --features rig-example --test rig", ""));
+    add(everything && full, "chaos", Action::Chaos("chaos --seconds 45"));
+    add(everything && full, "soak", Action::Chaos("soak --calls 100000"));
     let strict = Some(("RUSTDOCFLAGS", "-D warnings"));
     add(everything && full, "rustdoc", cargo(options, "doc --workspace --no-deps --lib", "", strict));
     add(everything && full, "deny", Action::Deny);
-    add(everything && full, "fuzz", Action::Fuzz);
     add(full, "testbed install", Action::Testbed);
     add(full, "testbed tests", tests(options, "test --package trunkline-tests --test it", "--ignored"));
     steps
@@ -131,11 +132,11 @@ mod tests {
 
     #[test]
     fn a_full_run_has_every_step_and_installs_late() {
-        let expected =
-            "tools,format,clippy,no features,build,tests,rig,rustdoc,deny,fuzz,testbed install,testbed tests"
-                .split(',')
-                .collect::<Vec<_>>();
-        assert_eq!(names(""), expected);
+        let expected = [
+            ["tools", "format", "clippy", "no features", "build", "tests"].as_slice(),
+            &["rig", "chaos", "soak", "rustdoc", "deny", "testbed install", "testbed tests"],
+        ];
+        assert_eq!(names(""), expected.concat());
     }
 
     #[test]

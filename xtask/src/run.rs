@@ -7,7 +7,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::plan::{Action, Options, Step, plan};
-use crate::{fuzz, testbed, tools};
+use crate::{testbed, tools};
 
 /// Tests counted from cargo's closing lines.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
@@ -57,7 +57,7 @@ impl Run<'_> {
             Action::Cargo { args, env } => self.cargo(args, *env),
             Action::Tests { args, some } => self.tests(args, *some),
             Action::Deny => self.deny(),
-            Action::Fuzz => fuzz::run(self.root, &fuzz::Options::default()),
+            Action::Chaos(args) => chaos(args),
             Action::Testbed => {
                 let installed = testbed::install(self.root)?;
                 let note = installed.describe();
@@ -116,7 +116,21 @@ impl Run<'_> {
     }
 }
 
-pub(crate) fn judge(status: std::io::Result<ExitStatus>, line: &str) -> Result<(), String> {
+/// Runs the program of `tests/chaos` that lies beside this one.
+fn chaos(args: &str) -> Result<String, String> {
+    let name = format!("trunkline-chaos{}", std::env::consts::EXE_SUFFIX);
+    let program = std::env::current_exe().map_err(|error| error.to_string())?.with_file_name(name);
+    let status = Command::new(&program).args(args.split(' ')).status();
+    judge(status, &format!("{} {args}", program.display())).map(|()| "ok".to_owned())
+}
+
+/// Builds the program of `tests/chaos` for a long run, and runs it.
+pub(crate) fn chaos_by_hand(root: &Path, args: &[String]) -> Result<(), String> {
+    let run = ["run", "--quiet", "--profile", "soak", "--package", "trunkline-chaos", "--"].map(str::to_owned);
+    Run { root, installed: None, tally: Tally::default() }.cargo(&[&run, args].concat(), None).map(drop)
+}
+
+fn judge(status: std::io::Result<ExitStatus>, line: &str) -> Result<(), String> {
     match status {
         Ok(status) if status.success() => Ok(()),
         Ok(status) if line.starts_with("cargo fmt") => {

@@ -32,8 +32,6 @@ mod answer;
 mod call;
 mod definitions;
 mod dialect;
-#[cfg(any(test, fuzzing))]
-pub(crate) mod laws;
 mod reply;
 mod report;
 mod schema;
