@@ -16,7 +16,7 @@ fn sources() -> Vec<(String, PathBuf, String)> {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|end| end == "rs") && !path.ends_with("tests.rs") {
+            } else if path.extension().is_some_and(|end| end == "rs") && !is_test(&path) {
                 let inside = path.strip_prefix(&src).unwrap().to_owned();
                 let module = inside.components().next().unwrap().as_os_str().to_string_lossy().into_owned();
                 let text = std::fs::read_to_string(&path).unwrap();
@@ -27,6 +27,11 @@ fn sources() -> Vec<(String, PathBuf, String)> {
     assert!(found.len() > 30, "the sources were found");
     found.sort();
     found
+}
+
+/// Unit tests, and what the fuzzers check.
+fn is_test(path: &Path) -> bool {
+    path.ends_with("tests.rs") || path.ends_with("laws.rs")
 }
 
 fn code(text: &str) -> String {

@@ -1,9 +1,10 @@
 //! `cargo xtask …`: the chores of this repository. This file reads the command line and owns the exit code;
-//! `plan` says which steps a test run has, `run` carries them out, `testbed` installs servers, `tools` looks
+//! `plan` says which steps a test run has, `run` carries them out, `fuzz` runs the fuzzers, `testbed` installs servers, `tools` looks
 //! for what a machine must have. Std only, so that it builds in a moment on a fresh machine.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program talks on its standard streams")]
 
+mod fuzz;
 mod plan;
 mod run;
 mod testbed;
@@ -18,6 +19,8 @@ Usage: cargo xtask <command>
   test [--fast] [FILTER…]   set up what is needed and run every check and test
                             --fast: no clippy, no rustdoc, no testbed
                             FILTER: run only the tests whose name contains it
+  fuzz [TARGET…] [--seconds N]
+                            build and run the fuzzers, or these, for so long each (15 s), two at a time
   testbed                   install the servers of testbed/ and print where
   chaos [--seconds N] [--seed N]
                             50 servers that fail in every way; SEED=… does the same again
@@ -40,6 +43,10 @@ fn dispatch(args: &[String]) -> Result<(), String> {
     let root = repository();
     match args.split_first().map(|(name, rest)| (name.as_str(), rest)) {
         Some(("test", rest)) => run::run(&root, &plan::Options::parse(rest)?),
+        Some(("fuzz", rest)) => {
+            println!("{}", fuzz::run(&root, &fuzz::Options::parse(rest)?)?);
+            Ok(())
+        }
         Some(("testbed", [])) => {
             println!("{}", testbed::install(&root)?.describe());
             Ok(())

@@ -42,6 +42,8 @@ pub(crate) enum Action {
     Tests { args: Vec<String>, some: bool },
     /// Runs cargo-deny where it is installed.
     Deny,
+    /// Runs every fuzzer for a while.
+    Fuzz,
     /// Installs the servers of `testbed/`.
     Testbed,
     /// Runs the program of `tests/chaos`, which the step `build` has made.
@@ -73,6 +75,7 @@ pub(crate) fn plan(options: &Options) -> Vec<Step> {
     let strict = Some(("RUSTDOCFLAGS", "-D warnings"));
     add(everything && full, "rustdoc", cargo(options, "doc --workspace --no-deps --lib", "", strict));
     add(everything && full, "deny", Action::Deny);
+    add(everything && full, "fuzz", Action::Fuzz);
     add(full, "testbed install", Action::Testbed);
     add(full, "testbed tests", tests(options, "test --package trunkline-tests --test it", "--ignored"));
     steps
@@ -134,7 +137,7 @@ mod tests {
     fn a_full_run_has_every_step_and_installs_late() {
         let expected = [
             ["tools", "format", "clippy", "no features", "build", "tests"].as_slice(),
-            &["rig", "chaos", "soak", "rustdoc", "deny", "testbed install", "testbed tests"],
+            &["rig", "chaos", "soak", "rustdoc", "deny", "fuzz", "testbed install", "testbed tests"],
         ];
         assert_eq!(names(""), expected.concat());
     }

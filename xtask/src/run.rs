@@ -7,7 +7,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::plan::{Action, Options, Step, plan};
-use crate::{testbed, tools};
+use crate::{fuzz, testbed, tools};
 
 /// Tests counted from cargo's closing lines.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
@@ -57,6 +57,7 @@ impl Run<'_> {
             Action::Cargo { args, env } => self.cargo(args, *env),
             Action::Tests { args, some } => self.tests(args, *some),
             Action::Deny => self.deny(),
+            Action::Fuzz => fuzz::run(self.root, &fuzz::Options::default()),
             Action::Chaos(args) => chaos(args),
             Action::Testbed => {
                 let installed = testbed::install(self.root)?;
@@ -130,7 +131,7 @@ pub(crate) fn chaos_by_hand(root: &Path, args: &[String]) -> Result<(), String> 
     Run { root, installed: None, tally: Tally::default() }.cargo(&[&run, args].concat(), None).map(drop)
 }
 
-fn judge(status: std::io::Result<ExitStatus>, line: &str) -> Result<(), String> {
+pub(crate) fn judge(status: std::io::Result<ExitStatus>, line: &str) -> Result<(), String> {
     match status {
         Ok(status) if status.success() => Ok(()),
         Ok(status) if line.starts_with("cargo fmt") => {

@@ -13,6 +13,9 @@ mod args;
 mod commands;
 mod demo;
 mod exit;
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod interrupt;
 mod progress;
 mod recording;

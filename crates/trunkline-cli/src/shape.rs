@@ -6,7 +6,10 @@ use trunkline::RawJson;
 use crate::render::json::quote;
 
 /// How deep references and alternatives are followed.
-const DEEPEST: usize = 8;
+pub(crate) const DEEPEST: usize = 8;
+
+/// How many alternatives are looked at for one answer: servers may refer from each to all of them.
+const MOST: usize = 200;
 
 /// A schema inside the document it refers to. Kept raw, so that the server's order and numbers show.
 #[derive(Debug, Clone)]
@@ -148,9 +151,19 @@ impl Shape {
 
     /// The schema of a list's items.
     pub(crate) fn items(&self) -> Option<Self> {
+        self.items_within(DEEPEST, &mut { MOST })
+    }
+
+    fn items_within(&self, depth: usize, left: &mut usize) -> Option<Self> {
         let shape = self.resolved();
-        let own = shape.schema.get("items");
-        own.map(|items| shape.at(items)).or_else(|| shape.alternatives().iter().find_map(Self::items))
+        if let Some(items) = shape.schema.get("items") {
+            return Some(shape.at(items));
+        }
+        let depth = depth.checked_sub(1)?;
+        shape.alternatives().iter().find_map(|shape| {
+            *left = left.checked_sub(1)?;
+            shape.items_within(depth, left)
+        })
     }
 
     fn alternatives(&self) -> Vec<Self> {
@@ -160,15 +173,16 @@ impl Shape {
 
     /// The types that are allowed.
     pub(crate) fn types(&self) -> Types {
-        self.types_within(DEEPEST)
+        self.types_within(DEEPEST, &mut { MOST })
     }
 
-    fn types_within(&self, depth: usize) -> Types {
-        let shape = self.resolved();
-        let schema = &shape.schema;
-        if depth == 0 {
+    fn types_within(&self, depth: usize, left: &mut usize) -> Types {
+        if depth == 0 || *left == 0 {
             return Types::ANY;
         }
+        *left -= 1;
+        let shape = self.resolved();
+        let schema = &shape.schema;
         if let Some(value) = schema.get("const") {
             return Types::of_value(&value);
         }
@@ -186,16 +200,20 @@ impl Shape {
             [] if schema.get("properties").is_some() => Types::OBJECT,
             [] if schema.get("items").is_some() => Types::ARRAY,
             [] => Types::ANY,
-            several => Types::union(several.iter().map(|shape| shape.types_within(depth - 1))),
+            several => Types::union(several.iter().map(|shape| shape.types_within(depth - 1, left))),
         }
     }
 
     /// The type as a signature shows it.
     pub(crate) fn written(&self) -> String {
-        self.written_within(3)
+        self.written_within(3, &mut { MOST })
     }
 
-    fn written_within(&self, depth: usize) -> String {
+    fn written_within(&self, depth: usize, left: &mut usize) -> String {
+        if *left == 0 {
+            return "any".to_owned();
+        }
+        *left -= 1;
         let shape = self.resolved();
         let schema = &shape.schema;
         if let Some(value) = schema.get("const") {
@@ -209,12 +227,12 @@ impl Shape {
                 Some(name) => vec![name],
                 None => kind.items().filter_map(|name| name.as_text()).collect(),
             };
-            return names.iter().map(|name| shape.written_as(name, depth)).collect::<Vec<_>>().join(" | ");
+            return names.iter().map(|name| shape.written_as(name, depth, left)).collect::<Vec<_>>().join(" | ");
         }
         let alternatives = shape.alternatives();
         if !alternatives.is_empty() && depth > 0 {
             let mut names: Vec<String> = Vec::new();
-            for name in alternatives.iter().map(|shape| shape.written_within(depth - 1)) {
+            for name in alternatives.iter().map(|shape| shape.written_within(depth - 1, left)) {
                 if !names.contains(&name) {
                     names.push(name);
                 }
@@ -222,15 +240,15 @@ impl Shape {
             return names.join(" | ");
         }
         match shape.types() {
-            Types::OBJECT => shape.written_as("object", depth),
-            Types::ARRAY => shape.written_as("array", depth),
+            Types::OBJECT => shape.written_as("object", depth, left),
+            Types::ARRAY => shape.written_as("array", depth, left),
             _ => "any".to_owned(),
         }
     }
 
-    fn written_as(&self, name: &str, depth: usize) -> String {
+    fn written_as(&self, name: &str, depth: usize, left: &mut usize) -> String {
         match name {
-            "array" => match self.items().filter(|_| depth > 0).map(|items| items.written_within(depth - 1)) {
+            "array" => match self.items().filter(|_| depth > 0).map(|items| items.written_within(depth - 1, left)) {
                 Some(item) if item.contains(' ') && !item.starts_with('{') => format!("({item})[]"),
                 Some(item) => format!("{item}[]"),
                 None => "array".to_owned(),
@@ -240,11 +258,11 @@ impl Shape {
                 if properties.is_empty() || depth < 2 || properties.len() > 6 {
                     return "object".to_owned();
                 }
-                let one = |property: &Property| {
+                let mut one = |property: &Property| {
                     let mark = if property.required { "" } else { "?" };
-                    format!("{}{mark}: {}", key(&property.name), property.shape.written_within(depth - 1))
+                    format!("{}{mark}: {}", key(&property.name), property.shape.written_within(depth - 1, left))
                 };
-                format!("{{{}}}", properties.iter().map(one).collect::<Vec<_>>().join(", "))
+                format!("{{{}}}", properties.iter().map(&mut one).collect::<Vec<_>>().join(", "))
             }
             name => name.to_owned(),
         }

@@ -6,11 +6,15 @@ pub(crate) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
     let wanted = plain(name);
     let near = candidates.into_iter().filter_map(|candidate| {
         let other = plain(candidate);
-        let edits = strsim::osa_distance(&wanted, &other);
-        let length = wanted.chars().count().max(other.chars().count());
+        let (a, b) = (wanted.chars().count(), other.chars().count());
+        let (length, apart) = (a.max(b), a.abs_diff(b));
+        let most = (length / 3).clamp(1, 4);
+        // servers make names up: long ones aren't searched for slips, which takes the square of the length
+        let edits = (apart <= most && length <= 200).then(|| strsim::osa_distance(&wanted, &other));
+        let slip = edits.filter(|edits| *edits <= most && *edits < length);
         let part = wanted.len() >= 3 && other.contains(&wanted);
-        let slip = edits <= (length / 3).clamp(1, 4) && edits < length;
-        (slip || part).then_some((if slip { edits } else { edits + 100 }, candidate))
+        let distance = slip.or_else(|| part.then_some(100 + apart))?;
+        Some((distance, candidate))
     });
     near.min_by_key(|(distance, _)| *distance).map(|(_, candidate)| candidate)
 }

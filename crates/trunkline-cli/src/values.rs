@@ -2,13 +2,16 @@
 //! and the standard input that are named there. Numbers keep their digits; what fits the whole schema is left to
 //! the library.
 
+#[cfg(any(test, fuzzing))]
+pub(crate) mod laws;
+
 use std::io::Read;
 
 use trunkline::{Arguments, RawJson};
 
 use crate::exit::{Failure, Outcome};
 use crate::render::json::{Object, quote};
-use crate::shape::{Shape, Types};
+use crate::shape::{DEEPEST, Shape, Types};
 use crate::suggest;
 
 /// The arguments as they were given, files read.
@@ -79,12 +82,13 @@ impl Given {
         let shape = property.map(|property| &property.shape);
         let types = shape.map_or(Types::ANY, Shape::types);
         match written {
-            [one] => typed(name, one, shape, types),
+            [one] => typed(name, one, shape, DEEPEST),
             _ if types.has(Types::ARRAY) => {
                 let items = shape.and_then(Shape::items);
-                let types = items.as_ref().map_or(Types::ANY, Shape::types);
-                let each: Outcome<Vec<_>> =
-                    written.iter().map(|one| typed(name, one, items.as_ref(), types).map(|v| v.to_string())).collect();
+                let each: Outcome<Vec<_>> = written
+                    .iter()
+                    .map(|one| typed(name, one, items.as_ref(), DEEPEST).map(|v| v.to_string()))
+                    .collect();
                 Ok(RawJson::parse(crate::render::json::array(each?))?)
             }
             several => {
@@ -96,8 +100,10 @@ impl Given {
     }
 }
 
-/// One value: JSON as it is, text as text where that is allowed, else as what it reads as.
-fn typed(name: &str, written: &Written, shape: Option<&Shape>, types: Types) -> Outcome<RawJson> {
+/// One value: JSON as it is, text as text where that is allowed, else as what it reads as. Lists of one are made at most
+/// `depth` deep: a schema may be its own items.
+fn typed(name: &str, written: &Written, shape: Option<&Shape>, depth: usize) -> Outcome<RawJson> {
+    let types = shape.map_or(Types::ANY, Shape::types);
     let text = match written {
         Written::Json(value) => return Ok(value.clone()),
         Written::Text(text) => text,
@@ -109,10 +115,9 @@ fn typed(name: &str, written: &Written, shape: Option<&Shape>, types: Types) -> 
     if let Some(value) = parsed.filter(|value| fits(value, types)) {
         return Ok(value);
     }
-    if types.has(Types::ARRAY) {
+    if types.has(Types::ARRAY) && depth > 0 {
         let items = shape.and_then(Shape::items);
-        let types = items.as_ref().map_or(Types::ANY, Shape::types);
-        let item = typed(name, written, items.as_ref(), types)?;
+        let item = typed(name, written, items.as_ref(), depth - 1)?;
         return Ok(RawJson::parse(format!("[{item}]"))?); // a list of one
     }
     let shown: String = text.chars().take(60).collect();
@@ -251,6 +256,23 @@ mod tests {
             (&[], "{}"),
         ] {
             assert_eq!(typed(arguments, None).unwrap(), sent, "{arguments:?}");
+        }
+    }
+
+    /// Each alternative refers to all of them, and each list is its own items.
+    #[test]
+    fn a_schema_that_turns_in_circles_ends() {
+        let circle = r##"{"$ref": "#/$defs/A"},"##.repeat(40);
+        for (a, text) in [
+            (format!(r#"{{"anyOf": [{}]}}"#, circle.trim_end_matches(',')), "text"),
+            (r##"{"type": "array", "items": {"$ref": "#/$defs/A"}}"##.to_owned(), "list"),
+            (format!(r#"{{"type": "array", "anyOf": [{}]}}"#, circle.trim_end_matches(',')), "any list"),
+        ] {
+            let schema = format!(r##"{{"properties": {{"a": {{"$ref": "#/$defs/A"}}}}, "$defs": {{"A": {a}}}}}"##);
+            let shape = Shape::new(RawJson::parse(schema).unwrap());
+            let given = Given::read(&[format!("a={text}")], None).unwrap();
+            assert_eq!(given.typed(&shape).is_ok(), text != "list", "{text}");
+            assert!(shape.written().len() < 1000, "{}", shape.written());
         }
     }
 

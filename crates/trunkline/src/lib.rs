@@ -124,6 +124,10 @@ pub use trunkline_macros::tool;
 #[doc(hidden)]
 pub use tool::support as __private;
 
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzzing;
+
 /// The snippets of README.md, as tests.
 #[cfg(all(doctest, feature = "macros"))]
 #[doc = include_str!("../../../README.md")]

@@ -6,6 +6,9 @@ use crate::error::{Error, ErrorKind};
 /// So many names are told in full.
 const TOLD: usize = 20;
 
+/// Longer names aren't searched for slips: it takes the square of the length, and servers make names up.
+const COMPARED: usize = 200;
+
 /// The candidate that was probably meant. Case is ignored, and `-` is as good as `_`.
 pub(crate) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = plain(name);
@@ -23,14 +26,18 @@ fn plain(name: &str) -> String {
 
 /// How far apart two plain names are; nothing where one can't be a slip for the other.
 fn distance(wanted: &str, candidate: &str) -> Option<usize> {
-    let edits = strsim::osa_distance(wanted, candidate);
-    let length = wanted.chars().count().max(candidate.chars().count());
-    if edits <= (length / 3).clamp(1, 4) && edits < length {
-        return Some(edits);
+    let (a, b) = (wanted.chars().count(), candidate.chars().count());
+    let (length, apart) = (a.max(b), a.abs_diff(b));
+    let most = (length / 3).clamp(1, 4);
+    if apart <= most && length <= COMPARED {
+        let edits = strsim::osa_distance(wanted, candidate);
+        if edits <= most && edits < length {
+            return Some(edits);
+        }
     }
     // A part of the name, such as `search` for `search_files`: worse than any slip.
     let part = wanted.len() >= 3 && candidate.contains(wanted) || candidate.len() >= 4 && wanted.contains(candidate);
-    part.then_some(100 + edits)
+    part.then_some(100 + apart)
 }
 
 /// The names in quotes, the first twenty of them and how many more there are.
@@ -88,6 +95,11 @@ mod tests {
             assert_eq!(nearest(name, names), meant, "{name}");
         }
         assert_eq!(nearest("x", []), None);
+        // in no time, however long the names
+        assert_eq!(
+            nearest(&"x".repeat(200_000), [&*"y".repeat(200_000), &*"x".repeat(200_001)]).map(str::len),
+            Some(200_001)
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The commands that use servers: each is prepared (files and standard input are read, nothing is sent) and then run.
 
-mod ask;
+pub(crate) mod ask;
 mod call;
 pub(crate) mod check;
 pub(crate) mod completions;

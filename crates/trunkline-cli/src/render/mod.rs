@@ -5,6 +5,8 @@ pub(crate) mod check;
 pub(crate) mod content;
 pub(crate) mod error;
 pub(crate) mod json;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod laws;
 pub(crate) mod list;
 
 use std::io::{self, IsTerminal, Write};

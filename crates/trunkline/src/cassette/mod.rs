@@ -6,6 +6,8 @@
 //! server says of itself, each call with its answer, and what happened between calls.
 
 mod compare;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod laws;
 mod line;
 mod miss;
 mod note;

@@ -11,7 +11,7 @@ use super::environment::{Environment, Platform};
 use super::expand::Template;
 use super::problem::Origin;
 use crate::error::{Error, Result};
-use crate::redact::{self, Secret};
+use crate::redact::{self, Redactor, Secret};
 
 /// Looks up the references of one entry and remembers the values that may be secret.
 pub(super) struct Lookup<'a> {
@@ -90,17 +90,21 @@ impl<'a> Lookup<'a> {
 
     pub(super) fn url(&self, text: &Template) -> Result<String> {
         let (url, used) = self.expand("url", text)?;
+        self.take_url_secrets(&url, used);
         check_url(&url).map_err(|why| self.fault("url", why))?;
+        Ok(url)
+    }
+
+    fn take_url_secrets(&self, url: &str, used: Vec<(String, String)>) {
         let mut secrets = self.secrets.borrow_mut();
         for (name, value) in used {
             // A whole URL in a variable is no secret, nor is a host or a port.
             if value.contains("://") {
                 secrets.extend(redact::url_secrets(&value));
-            } else if !redact::is_plain_variable(&name) && !host(&url).contains(&value) {
+            } else if !redact::is_plain_variable(&name) && !host(url).contains(&value) {
                 secrets.push(value);
             }
         }
-        Ok(url)
     }
 
     pub(super) fn command(&self, text: &Template) -> Result<PathBuf> {
@@ -124,9 +128,12 @@ impl<'a> Lookup<'a> {
         Ok(self.absolute(&self.path(field, text)?))
     }
 
-    /// A path with its variables, and the home directory for a leading `~` that the file itself has.
+    /// A path with its variables, and the home directory for a leading `~` that the file itself has. Paths are made of
+    /// variables that are no secret; but a command may be written with its arguments.
     fn path(&self, field: &str, text: &Template) -> Result<PathBuf> {
-        let (value, _) = self.expand(field, text)?;
+        let (value, used) = self.expand(field, text)?;
+        let secret = used.into_iter().filter(|(name, _)| redact::is_telling_variable(name));
+        self.secrets.borrow_mut().extend(secret.map(|(_, value)| value));
         if value.contains('\0') {
             return Err(self.fault(field, format!("\"{field}\" holds a NUL character")));
         }
@@ -150,6 +157,7 @@ impl<'a> Lookup<'a> {
     }
 
     fn fault(&self, field: &str, reason: String) -> Error {
+        let reason = Redactor::new(&*self.secrets.borrow()).redact(&reason).into_owned();
         Error::config(format!("Server \"{}\" can't be used: {reason}", self.label))
             .with_context("server", self.label)
             .with_context("field", field)

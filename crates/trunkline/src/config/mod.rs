@@ -40,6 +40,8 @@ mod fields;
 mod filter;
 mod jsonc;
 mod keys;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod laws;
 mod lookup;
 mod problem;
 mod read;

@@ -32,6 +32,8 @@ mod answer;
 mod call;
 mod definitions;
 mod dialect;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod laws;
 mod reply;
 mod report;
 mod schema;

@@ -3,6 +3,8 @@
 pub(crate) mod content;
 pub(crate) mod era;
 pub(crate) mod jsonrpc;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod laws;
 pub(crate) mod raw;
 mod result;
 mod rewrite;

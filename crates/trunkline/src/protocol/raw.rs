@@ -5,10 +5,10 @@ use std::fmt;
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
-use super::scan;
+use super::scan::{self, Walk};
 use crate::error::{Error, ErrorKind, Result};
 
 /// One JSON value, exactly as it was written: number text, key order and unknown fields survive.
@@ -90,15 +90,12 @@ impl RawJson {
     /// The value as `serde_json` holds it. Integers beyond 64 bits and floats beyond `f64` lose digits there;
     /// a number too large for `f64` becomes its text. [`as_bytes`](Self::as_bytes) keeps everything.
     pub fn to_value(&self) -> Value {
-        self.decode().unwrap_or_else(|_| self.tolerant_value())
+        self.value_with(&|number| Value::String(number.to_owned()))
     }
 
-    fn tolerant_value(&self) -> Value {
-        match self.0.first() {
-            Some(b'{') => Value::Object(self.members().map(|(key, value)| (key, value.to_value())).collect()),
-            Some(b'[') => Value::Array(self.items().map(|item| item.to_value()).collect()),
-            _ => Value::String(self.to_string()),
-        }
+    /// The value, with `too_large` in place of each number that no `f64` holds.
+    pub(crate) fn value_with(&self, too_large: &dyn Fn(&str) -> Value) -> Value {
+        self.decode().unwrap_or_else(|_| tolerant(&mut Walk::new(&self.0), too_large))
     }
 
     /// The member `key` of an object. The last one wins where a key is repeated; `null` counts as there.
@@ -173,6 +170,33 @@ impl RawJson {
         }
         out.member(key, value);
         out.finish()
+    }
+}
+
+/// The value ahead, met once however deep it lies.
+fn tolerant(walk: &mut Walk<'_>, too_large: &dyn Fn(&str) -> Value) -> Value {
+    match walk.peek() {
+        Some(b'{') => {
+            walk.enter();
+            let mut members = Map::new();
+            while let Some(key) = walk.key() {
+                let value = tolerant(walk, too_large);
+                members.extend(scan::spelled(key).map(|key| (key, value)));
+            }
+            Value::Object(members)
+        }
+        Some(b'[') => {
+            walk.enter();
+            let mut items = Vec::new();
+            while walk.item() {
+                items.push(tolerant(walk, too_large));
+            }
+            Value::Array(items)
+        }
+        _ => {
+            let text = walk.value();
+            serde_json::from_slice(text).unwrap_or_else(|_| too_large(&String::from_utf8_lossy(text)))
+        }
     }
 }
 
@@ -412,6 +436,15 @@ mod tests {
     fn reads_values_nested_deeper_than_serde_allows_by_default() {
         let text = "[".repeat(300) + &"]".repeat(300);
         assert!(RawJson::parse(text).unwrap().to_value().is_array());
+    }
+
+    /// It takes a moment; if each level were read anew, it would take minutes.
+    #[test]
+    fn a_number_that_is_too_large_costs_itself_however_deep_it_lies() {
+        let inner = "[1,2,3],".repeat(200_000) + "1e999";
+        let value = RawJson::parse("[".repeat(500) + &inner + &"]".repeat(500)).unwrap().to_value();
+        assert!(value.to_string().ends_with(&format!("[1,2,3],\"1e999\"{}", "]".repeat(500))));
+        assert_eq!(raw(r#" { "a" : [ -1e999 , 2 ] } "#).to_value(), json!({"a": ["-1e999", 2]}));
     }
 
     #[test]

@@ -12,6 +12,8 @@ use crate::limits::Limits;
 use crate::protocol::{Arguments, RawJson};
 use crate::suggest;
 
+#[cfg(any(test, fuzzing))]
+pub(crate) mod laws;
 mod words;
 
 use words::{cut, fault, joined, place};
@@ -157,15 +159,7 @@ pub(crate) fn is_pattern(pattern: &str) -> bool {
 /// The arguments as values to check. A number that no `f64` holds becomes the largest one of its sign, so
 /// that it stays a number.
 fn readable(raw: &RawJson) -> Value {
-    if let Ok(value) = raw.decode() {
-        return value;
-    }
-    match raw.as_bytes().first() {
-        Some(b'{') => Value::Object(raw.members().map(|(key, value)| (key, readable(&value))).collect()),
-        Some(b'[') => Value::Array(raw.items().map(|item| readable(&item)).collect()),
-        Some(b'-') => f64::MIN.into(),
-        _ => f64::MAX.into(),
-    }
+    raw.value_with(&|number| if number.starts_with('-') { f64::MIN.into() } else { f64::MAX.into() })
 }
 
 /// Whether an error may come from what was lost in reading: digits beyond 64 bits, or a pattern that took

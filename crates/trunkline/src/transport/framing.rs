@@ -1,5 +1,8 @@
 //! Lines: messages cut out of a byte stream, and an outgoing buffer that writes at once or gathers.
 
+#[cfg(any(test, fuzzing))]
+pub(super) mod laws;
+
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -35,23 +38,35 @@ impl Lines {
         loop {
             let Some(found) = memchr::memchr(b'\n', &self.buffer[self.searched..]) else {
                 self.searched = self.buffer.len();
-                return if self.buffer.len() > max_message { Err(too_long(max_message)) } else { Ok(None) };
+                // what doesn't count may have come, and its end not
+                within(self.buffer.len(), max_message.saturating_add(AROUND), max_message)?;
+                return Ok(None);
             };
-            let line = self.buffer.split_to(self.searched + found + 1).freeze();
+            let end = self.searched + found;
+            let line = self.buffer.split_to(end + 1).freeze();
             self.searched = 0;
-            match trimmed(line) {
-                Some(line) if line.len() > max_message => return Err(too_long(max_message)),
-                None => {}
-                line => return Ok(line),
+            within(end, max_message.saturating_add(AROUND), max_message)?;
+            if let Some(line) = trimmed(line) {
+                within(line.len(), max_message, max_message)?;
+                return Ok(Some(line));
             }
         }
     }
 
     /// What is left at the end of the stream.
-    fn rest(&mut self) -> Option<Bytes> {
+    fn rest(&mut self, max_message: usize) -> Result<Option<Bytes>> {
         self.searched = 0;
-        trimmed(self.buffer.split().freeze())
+        let line = trimmed(self.buffer.split().freeze());
+        within(line.as_ref().map_or(0, Bytes::len), max_message, max_message)?;
+        Ok(line)
     }
+}
+
+/// The bytes of a line that don't count: a byte order mark, and the first half of CR LF.
+const AROUND: usize = 4;
+
+fn within(length: usize, most: usize, max_message: usize) -> Result<()> {
+    if length > most { Err(too_long(max_message)) } else { Ok(()) }
 }
 
 /// A line without its end and without a byte order mark; nothing where it is blank.
@@ -84,7 +99,7 @@ pub(crate) async fn read_lines(
             inbox.message(line, None);
         }
     }
-    if let Some(line) = lines.rest() {
+    if let Some(line) = lines.rest(max_message)? {
         inbox.message(line, None);
     }
     Ok(())

@@ -7,6 +7,8 @@
 mod framing;
 #[cfg(feature = "http")]
 mod http;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod laws;
 mod memory;
 #[cfg(all(unix, feature = "stdio"))]
 mod stdio;

@@ -20,6 +20,8 @@ use crate::render::{Screen, escape, list};
 use crate::servers::Servers;
 use crate::values::read_file;
 use consent::Consent;
+#[cfg(any(test, fuzzing))]
+pub(crate) use endpoint::replies;
 use endpoint::{Endpoint, Target};
 use mask::Mask;
 use policy::Policy;

@@ -1,6 +1,8 @@
 //! The JSON-RPC envelope: written from parts, and split by one validating pass that leaves `params`,
 //! `result` and `error` as the bytes they are. Knows no MCP method.
 
+#[cfg(any(test, fuzzing))]
+pub(super) mod laws;
 mod read;
 #[cfg(test)]
 mod tests;

@@ -135,6 +135,14 @@ fn finish(text: &[u8], at: usize) -> Result<(), Fault> {
 
 impl Parts {
     fn note(&mut self, key: &[u8], value: Range<usize>, text: &[u8]) {
+        let spelled;
+        let key = match key.contains(&b'\\') {
+            false => key,
+            true => {
+                spelled = scan::spelled(key).unwrap_or_default();
+                spelled.as_bytes()
+            }
+        };
         match key {
             b"jsonrpc" => self.version = &text[value] == b"\"2.0\"",
             b"id" => self.id = Some(value),
@@ -199,7 +207,7 @@ impl RpcError {
 
 fn broken(line: &[u8], fault: Fault) -> Unreadable {
     let id = scan::Members::new(line)
-        .filter(|member| &line[member.key.clone()] == b"id")
+        .filter(|member| scan::key_is(&line[member.key.clone()], "id"))
         .last()
         .and_then(|member| own_id(&line[member.value]));
     let looks_like_rpc = memchr::memmem::find(line, b"\"jsonrpc\"").is_some() || id.is_some();

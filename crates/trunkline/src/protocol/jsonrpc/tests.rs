@@ -184,12 +184,7 @@ fn nearly_messages() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn whatever_comes_is_split_into_something(text in prop_oneof![nearly_messages(), ".*"]) {
-        split(Bytes::from(text), &mut |message| drop(format!("{message:?}")));
-    }
-
-    #[test]
-    fn bytes_that_are_no_text_are_split_too(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-        split(Bytes::from(bytes), &mut drop);
+    fn whatever_comes_is_split_into_what_another_parser_sees(text in prop_oneof![nearly_messages(), ".*"]) {
+        laws::envelope(text.as_bytes());
     }
 }

@@ -1,6 +1,8 @@
 //! Reads JSON text without building values: one validating pass that keeps its place, and a fast walk
 //! over text that was validated before. Knows JSON only, nothing of JSON-RPC.
 
+#[cfg(any(test, fuzzing))]
+pub(super) mod laws;
 mod walk;
 
 use std::ops::Range;

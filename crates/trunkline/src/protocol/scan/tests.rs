@@ -1,6 +1,5 @@
 use super::walk::skip;
 use super::*;
-use proptest::prelude::*;
 
 fn nested(depth: usize) -> Vec<u8> {
     [b"[".repeat(depth), b"]".repeat(depth)].concat()
@@ -100,59 +99,6 @@ fn walks_members_and_items() {
     assert_eq!((walk.key(), walk.value(), walk.key()), (Some(&b"b\\u0063"[..]), &b"\"],\""[..], None));
     let items: Vec<_> = Items::new(&members[0].1).map(|r| members[0].1[r].to_vec()).collect();
     assert_eq!(items, [b"1".to_vec(), br#"{"x":"}"}"#.to_vec()]);
-}
-
-fn json() -> impl Strategy<Value = serde_json::Value> {
-    let leaf = prop_oneof![
-        Just(serde_json::Value::Null),
-        any::<bool>().prop_map(Into::into),
-        any::<i64>().prop_map(Into::into),
-        ".*".prop_map(serde_json::Value::String),
-    ];
-    leaf.prop_recursive(4, 32, 6, |inner| {
-        prop_oneof![
-            proptest::collection::vec(inner.clone(), 0..6).prop_map(serde_json::Value::Array),
-            proptest::collection::hash_map(".*", inner, 0..6)
-                .prop_map(|map| serde_json::Value::Object(map.into_iter().collect())),
-        ]
-    })
-}
-
-proptest! {
-    #[test]
-    fn agrees_with_serde_on_good_json(value in json()) {
-        let text = serde_json::to_vec(&value).unwrap();
-        prop_assert_eq!(whole(&text), Ok(()));
-        prop_assert_eq!(skip(&text, 0), text.len());
-    }
-
-    #[test]
-    fn agrees_with_serde_on_damaged_json(value in json(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
-        let mut text = serde_json::to_vec(&value).unwrap();
-        let at = at.index(text.len());
-        text[at] = byte;
-        let ours = whole(&text);
-        let theirs = serde_json::from_slice::<serde_json::Value>(&text);
-        if std::str::from_utf8(&text).is_ok() {
-            // serde_json also refuses numbers out of range, which are legal JSON.
-            let out_of_range = matches!(&theirs, Err(e) if e.to_string().contains("out of range"));
-            prop_assert!(ours.is_ok() == theirs.is_ok() || out_of_range, "{:?} {:?}", ours, theirs);
-        }
-    }
-
-    #[test]
-    fn never_panics(text in proptest::collection::vec(any::<u8>(), 0..200)) {
-        let _ = whole(&text);
-        let _ = skip(&text, 0);
-        let _ = Members::new(&text).count();
-        let _ = Items::new(&text).count();
-        let mut walk = Walk::new(&text);
-        walk.enter();
-        for _ in 0..text.len() {
-            let _ = (walk.key(), walk.value());
-        }
-        let _ = repair(&text);
-    }
 }
 
 #[test]

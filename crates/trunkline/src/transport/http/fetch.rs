@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::{Bytes, BytesMut};
 use http_body_util::Full;
 use hyper::header::{
-    ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION, USER_AGENT, WWW_AUTHENTICATE,
+    ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, USER_AGENT, WWW_AUTHENTICATE,
 };
 use hyper::{Method, Request, StatusCode, Uri};
 use url::Url;
@@ -94,7 +94,7 @@ impl Fetcher {
             }
             hops += 1;
             let from = url.as_ref().unwrap_or(&self.endpoint.url);
-            url = Some(self.redirected(&ask, &answer, from, hops).map_err(unsent)?);
+            url = Some(self.redirected(&ask.method, answer.status, &answer.headers, from, hops).map_err(unsent)?);
             if answer.status == StatusCode::PERMANENT_REDIRECT && ask.url.is_none() {
                 lock(&self.moved).clone_from(&url);
             }
@@ -121,9 +121,16 @@ impl Fetcher {
     }
 
     /// Where a redirect leads; only requests that keep their method and body follow, and only within the origin.
-    fn redirected(&self, ask: &Ask<'_>, answer: &Answer, from: &Url, hops: usize) -> Result<Url> {
-        let status = answer.status.as_u16();
-        let location = answer.headers.get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    pub(super) fn redirected(
+        &self,
+        method: &Method,
+        status: StatusCode,
+        headers: &HeaderMap,
+        from: &Url,
+        hops: usize,
+    ) -> Result<Url> {
+        let status = status.as_u16();
+        let location = headers.get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let to = from.join(location).ok().filter(|_| !location.is_empty());
         let shown = to.as_ref().map_or_else(|| location.to_owned(), |url| mask_url(url.as_str()));
         let refused = |why: String, hint: String| {
@@ -145,7 +152,7 @@ impl Fetcher {
             let why = format!("{} redirects more than {max} times (max_redirects; last to {shown})", self.shown());
             return refused(why, "The redirects seem to go in a circle; check the URL of the server".to_owned());
         }
-        let keeps_method = matches!(status, 307 | 308) || ask.method == Method::GET;
+        let keeps_method = matches!(status, 307 | 308) || method == Method::GET;
         match to.filter(|_| keeps_method) {
             Some(to) => Ok(to),
             None => {
@@ -203,13 +210,12 @@ impl Fetcher {
         if holds_error(&text) && !matches!(answer.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
             return Refusal::Rpc(text);
         }
-        Refusal::Status(self.status_error(&answer, &text))
+        Refusal::Status(self.status_error(answer.status, &answer.headers, &text))
     }
 
     /// What a status other than success means, with the beginning of the body.
-    fn status_error(&self, answer: &Answer, body: &[u8]) -> Error {
-        let status = answer.status;
-        let asked = answer.headers.get(WWW_AUTHENTICATE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    pub(super) fn status_error(&self, status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Error {
+        let asked = headers.get(WWW_AUTHENTICATE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let by_proxy = self.pool.route().shown_proxy().filter(|_| status == StatusCode::PROXY_AUTHENTICATION_REQUIRED);
         let who = by_proxy.map_or_else(|| self.shown(), |proxy| format!("The proxy {proxy}"));
         let mut message = format!("{who} answered {status}");
@@ -220,7 +226,7 @@ impl Fetcher {
         let (kind, hint) = self.meaning(status, asked);
         let mut error = Error::new(kind, message).with_context("status", status.as_u16().to_string());
         error = error.with_context("stage", "status").with_may_have_run(status.is_server_error());
-        if let Some(after) = answer.headers.get("retry-after").and_then(|value| value.to_str().ok()) {
+        if let Some(after) = headers.get("retry-after").and_then(|value| value.to_str().ok()) {
             error = error.with_context("retry-after", after.to_owned());
         }
         if !asked.is_empty() {
@@ -301,7 +307,7 @@ fn bearer(token: &Secret) -> Option<HeaderValue> {
 }
 
 /// Path and query, as a request names them.
-fn target_of(url: &Url) -> Uri {
+pub(super) fn target_of(url: &Url) -> Uri {
     let target = match url.query() {
         Some(query) => format!("{}?{query}", url.path()),
         None => url.path().to_owned(),

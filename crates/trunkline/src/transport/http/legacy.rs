@@ -151,25 +151,9 @@ impl Core {
             .with_hint("Is this the URL of an HTTP+SSE endpoint (often /sse)?")
     }
 
-    /// Takes where to post to, if that is where the credentials belong.
+    /// Takes where to post to.
     fn take_target(&self, data: &[u8]) -> Result<()> {
-        let told = String::from_utf8_lossy(data);
-        let told = told.trim();
-        let target = self.fetcher.endpoint().url.join(told).ok();
-        let here = self.fetcher.origin();
-        let outcome = match target.as_ref().and_then(Origin::of) {
-            Some(origin) if origin == *here => target.ok_or_else(crate::transport::gone),
-            Some(origin) => {
-                let message =
-                    format!("The server at {here} wants its messages sent to another origin, {origin}; none was");
-                let hint = format!("If that is the server, use a URL there; it named {}", mask_url(told));
-                Err(Error::new(ErrorKind::Unreachable, message).with_hint(hint).with_context("stage", "endpoint"))
-            }
-            None => {
-                let message = format!("The server wants its messages sent to {told:?}, which is no http or https URL");
-                Err(Error::new(ErrorKind::Protocol, message).with_context("stage", "endpoint"))
-            }
-        };
+        let outcome = told_target(&self.fetcher, data);
         let verdict = outcome.as_ref().map(drop).map_err(Error::clone);
         self.progress.reach(3);
         self.target.send_if_modified(|target| {
@@ -205,6 +189,26 @@ impl Core {
                     Err(Error::new(ErrorKind::Protocol, message))
                 }
             },
+        }
+    }
+}
+
+/// Where to post to, if that is where the credentials belong.
+pub(super) fn told_target(fetcher: &Fetcher, data: &[u8]) -> Result<Url> {
+    let told = String::from_utf8_lossy(data);
+    let told = told.trim();
+    let target = fetcher.endpoint().url.join(told).ok();
+    let here = fetcher.origin();
+    match target.as_ref().and_then(Origin::of) {
+        Some(origin) if origin == *here => target.ok_or_else(crate::transport::gone),
+        Some(origin) => {
+            let message = format!("The server at {here} wants its messages sent to another origin, {origin}; none was");
+            let hint = format!("If that is the server, use a URL there; it named {}", mask_url(told));
+            Err(Error::new(ErrorKind::Unreachable, message).with_hint(hint).with_context("stage", "endpoint"))
+        }
+        None => {
+            let message = format!("The server wants its messages sent to {told:?}, which is no http or https URL");
+            Err(Error::new(ErrorKind::Protocol, message).with_context("stage", "endpoint"))
         }
     }
 }

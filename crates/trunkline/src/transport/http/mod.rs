@@ -5,6 +5,8 @@ mod connect;
 mod endpoint;
 mod fetch;
 mod follow;
+#[cfg(any(test, fuzzing))]
+pub(super) mod laws;
 #[cfg(feature = "sse")]
 mod legacy;
 mod pool;

@@ -22,6 +22,9 @@ use crate::limits::Limits;
 use process::{Forced, Graces, Pipes, Process};
 use tail::Tail;
 
+#[cfg(any(test, fuzzing))]
+pub(crate) use tail::laws::tail;
+
 /// How long the output of a process that has ended may still drain.
 const DRAIN: Duration = Duration::from_millis(250);
 

@@ -1,5 +1,8 @@
 //! What a server said and how much: the bounded tail of its standard error, and counters.
 
+#[cfg(any(test, fuzzing))]
+pub(crate) mod laws;
+
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -3,6 +3,8 @@
 
 mod events;
 mod failure;
+#[cfg(any(test, fuzzing))]
+mod laws;
 mod read;
 mod reply;
 
@@ -16,6 +18,8 @@ use super::mask::Mask;
 use crate::exit::{Failure, Outcome};
 use crate::render::json::{Object, array};
 use failure::{Failures, Retry, Trouble};
+#[cfg(any(test, fuzzing))]
+pub(crate) use laws::replies;
 pub(crate) use reply::Reply;
 
 /// How often a request is made at most, where the endpoint is busy or broken.

@@ -117,16 +117,7 @@ impl Pieces {
         let mut message = Map::from_iter([("role".to_owned(), json!("assistant"))]);
         message.append(&mut self.members);
         for (at, call) in self.calls.iter_mut().enumerate() {
-            call.entry("id").or_insert_with(|| json!(format!("call_{step}_{}", at + 1)));
-            call.entry("type").or_insert_with(|| json!("function"));
-            let function = call.entry("function").or_insert_with(|| json!({}));
-            if let Some(function) = function.as_object_mut() {
-                function.entry("name").or_insert_with(|| json!(""));
-                let arguments = function.entry("arguments").or_insert_with(|| json!(""));
-                if !arguments.is_string() {
-                    *arguments = Value::from(arguments.to_string());
-                }
-            }
+            complete(call, || format!("call_{step}_{}", at + 1));
         }
         if !self.calls.is_empty() {
             if message.get("content").is_none_or(|content| content == "") {
@@ -136,6 +127,33 @@ impl Pieces {
         }
         Reply { message: Value::from(message), finish: self.finish, usage: self.usage }
     }
+}
+
+/// Gives a call all that an endpoint wants of one, each of the right type; `id` makes an id.
+fn complete(call: &mut Map<String, Value>, id: impl FnOnce() -> String) {
+    let id = match call.get("id") {
+        Some(Value::String(id)) => id.clone(),
+        Some(Value::Number(id)) => id.to_string(),
+        _ => id(),
+    };
+    call.insert("id".to_owned(), Value::from(id));
+    if !call.get("type").is_some_and(Value::is_string) {
+        call.insert("type".to_owned(), json!("function"));
+    }
+    let mut function = match call.remove("function") {
+        Some(Value::Object(function)) => function,
+        _ => Map::new(),
+    };
+    if !function.get("name").is_some_and(Value::is_string) {
+        function.insert("name".to_owned(), json!(""));
+    }
+    let arguments = match function.remove("arguments") {
+        Some(Value::String(text)) => text,
+        Some(Value::Null) | None => String::new(),
+        Some(other) => other.to_string(),
+    };
+    function.insert("arguments".to_owned(), Value::from(arguments));
+    call.insert("function".to_owned(), Value::from(function));
 }
 
 /// Whether a call's function has this text.
@@ -224,6 +242,12 @@ mod tests {
         let at_zero = |id: &str| json!({"index": 0, "id": id, "function": {"name": "t", "arguments": "{}"}});
         assert_eq!(calls(&[at_zero("a"), at_zero("b")]), [told("a", "t", "{}"), told("b", "t", "{}")]);
         assert_eq!(calls(&[at_zero(""), at_zero("")]), [told("call_3_1", "t", "{}"), told("call_3_2", "t", "{}")]);
+        // members of another type
+        let odd = calls(&[
+            json!({"index": 0, "id": 7, "type": 1, "function": {"name": {}}}),
+            json!({"index": 1, "id": [], "function": "t"}),
+        ]);
+        assert_eq!(odd, [told("7", "", ""), told("call_3_2", "", "")]);
         // the whole name in every piece
         let again = |arguments: &str| json!({"index": 0, "id": "a", "function": {"name": "t", "arguments": arguments}});
         assert_eq!(calls(&[again("{\"n\""), again(":1}"), again("")]), [told("a", "t", "{\"n\":1}")]);
