@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Semaphore, oneshot, watch};
 
 use super::live::Live;
-use super::{Setup, open};
+use super::wishes::Wishes;
+use super::{Managed, Setup, open};
 use crate::connection::{EventKind, Hub};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -87,17 +88,14 @@ pub(super) struct Attempt {
     hub: Arc<Hub>,
     turns: Arc<Semaphore>,
     phase: Weak<Mutex<Phase>>,
+    wishes: Arc<Wishes>,
     done: watch::Sender<Option<Result<Arc<Live>>>>,
 }
 
 impl Attempt {
     /// The live connection, or the attempt under way; starts one where there is none.
-    pub(super) fn begin(
-        setup: &Arc<Setup>,
-        hub: &Arc<Hub>,
-        turns: &Arc<Semaphore>,
-        shared: &Arc<Mutex<Phase>>,
-    ) -> Result<Arc<Live>, Opened> {
+    pub(super) fn begin(managed: &Managed) -> Result<Arc<Live>, Opened> {
+        let Managed { setup, hub, turns, phase: shared, wishes, .. } = managed;
         let mut phase = lock(shared);
         let failures = match &*phase {
             Phase::Ready(live) if live.over().is_none() => return Ok(live.clone()),
@@ -107,8 +105,8 @@ impl Attempt {
         };
         let (done, opened) = watch::channel(None);
         let (stop, stopped) = oneshot::channel();
-        let (setup, hub, turns) = (setup.clone(), hub.clone(), turns.clone());
-        let attempt = Attempt { setup, hub, turns, phase: Arc::downgrade(shared), done };
+        let (setup, hub, turns, wishes) = (setup.clone(), hub.clone(), turns.clone(), wishes.clone());
+        let attempt = Attempt { setup, hub, turns, phase: Arc::downgrade(shared), wishes, done };
         tokio::spawn(attempt.run(stopped, failures));
         *phase = Phase::Connecting { opened: opened.clone(), _stop: stop };
         Err(opened)
@@ -118,6 +116,9 @@ impl Attempt {
         self.hub.emit(EventKind::Starting);
         let outcome = open::open(&self.setup, &self.hub, &self.turns, stopped).await;
         let outcome = outcome.map(|live| Arc::new(Live { failures, ..live }));
+        if let Ok(live) = &outcome {
+            self.wishes.renew(live, &self.hub, self.setup.limits.settle).await;
+        }
         let (phase, event) = match outcome.clone() {
             Ok(live) => (Phase::Ready(live), EventKind::Ready),
             Err(error) => (

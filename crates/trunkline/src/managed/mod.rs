@@ -8,6 +8,7 @@ mod deadline;
 mod live;
 mod open;
 mod over;
+mod wishes;
 
 use std::fmt;
 use std::future::Future;
@@ -33,6 +34,7 @@ use catalogue::Catalogue;
 pub(crate) use deadline::{What, within_context};
 pub(crate) use live::Live;
 pub(crate) use over::Spoken;
+use wishes::Wishes;
 
 /// How a server is reached, made anew for each connect (variables are resolved then).
 pub(crate) type Plan = Arc<dyn Fn() -> Result<Planned> + Send + Sync>;
@@ -95,13 +97,15 @@ pub(crate) struct Managed {
     turns: Arc<Semaphore>,
     catalogue: Catalogue,
     alarms: Alarms,
+    wishes: Arc<Wishes>,
 }
 
 impl Managed {
     pub(crate) fn new(setup: Setup) -> Self {
         let hub = Hub::new(&setup.label, &setup.limits);
         let (phase, turns) = (Arc::new(Mutex::new(Phase::Idle)), Arc::new(Semaphore::new(1)));
-        Self { setup: Arc::new(setup), hub, phase, turns, catalogue: Catalogue::default(), alarms: Alarms::default() }
+        let (catalogue, alarms, wishes) = (Catalogue::default(), Alarms::default(), Arc::default());
+        Self { setup: Arc::new(setup), hub, phase, turns, catalogue, alarms, wishes }
     }
 
     pub(crate) fn setup(&self) -> &Setup {
@@ -131,7 +135,7 @@ impl Managed {
     }
 
     async fn live_for(&self, cx: &CallContext) -> Result<Arc<Live>> {
-        let opened = match Attempt::begin(&self.setup, &self.hub, &self.turns, &self.phase) {
+        let opened = match Attempt::begin(self) {
             Ok(live) => return Ok(live),
             Err(opened) => opened,
         };
@@ -180,6 +184,7 @@ impl Managed {
             *phase = Phase::Closing(closing.clone());
             (closing, first)
         };
+        self.wishes.forget();
         closing.ended(&self.setup.label).await;
         let mut phase = lock(&self.phase);
         if matches!(*phase, Phase::Closing(_)) {
@@ -280,8 +285,10 @@ impl Connection for Managed {
     }
 
     async fn request(&self, method: &str, params: Option<RawJson>, cx: &CallContext) -> Result<RawJson> {
-        self.call(What(method, None), cx, async |live, cx| live.connection.request(method, params.clone(), &cx).await)
-            .await
+        let make = async |live: Arc<Live>, cx: CallContext| live.connection.request(method, params.clone(), &cx).await;
+        let result = self.call(What(method, None), cx, make).await?;
+        self.wishes.note(method, params.as_ref());
+        Ok(result)
     }
 
     async fn info(&self) -> Result<ServerInfo> {

@@ -160,15 +160,19 @@ impl RawJson {
         self.0.get(scan::blank(&self.0, 0)).copied()
     }
 
-    /// This object with `key` set to `value`; other members keep their bytes.
+    /// This object with `key` set to `value`, in its old place; other members keep their bytes.
     pub(crate) fn with_member(&self, key: &str, value: &RawJson) -> RawJson {
-        let mut out = ObjectWriter::new();
+        let (mut out, mut set) = (ObjectWriter::new(), false);
         for member in scan::Members::new(&self.0) {
             if !scan::key_is(&self.0[member.key.clone()], key) {
                 out.raw_member(&self.0[member.key.start - 1..member.key.end + 1], &self.0[member.value]);
+            } else if !std::mem::replace(&mut set, true) {
+                out.member(key, value);
             }
         }
-        out.member(key, value);
+        if !set {
+            out.member(key, value);
+        }
         out.finish()
     }
 }
@@ -460,8 +464,10 @@ mod tests {
         let object = raw(r#"{ "z" : 1.0, "_meta":{}, "a":[ 1 ] }"#);
         assert_eq!(
             object.with_member("_meta", &raw("{\"k\":1}")).to_string(),
-            r#"{"z":1.0,"a":[ 1 ],"_meta":{"k":1}}"#
+            r#"{"z":1.0,"_meta":{"k":1},"a":[ 1 ]}"#,
+            "in its place"
         );
+        assert_eq!(raw(r#"{"a":1,"b":2,"a":3}"#).with_member("a", &raw("4")).to_string(), r#"{"a":4,"b":2}"#);
         assert_eq!(RawJson::empty_object().with_member("k", &raw("1")).to_string(), r#"{"k":1}"#);
     }
 

@@ -146,7 +146,7 @@ fn meta_is_added_whatever_the_parameters_are() {
             ",\"params\":{\"t\":{\"k\":1},\"_meta\":{\"k\":1,\"progressToken\":7}}}\n",
         ),
         (Params::Raw(&list), plain, ",\"params\":[1]}\n"), // no place for `_meta`
-        (Params::Raw(&theirs), full, ",\"params\":{\"a\":1,\"_meta\":{\"x\":2,\"k\":1,\"progressToken\":7}}}\n"),
+        (Params::Raw(&theirs), full, ",\"params\":{\"a\":1,\"_meta\":{\"k\":1,\"x\":2,\"progressToken\":7}}}\n"),
     ] {
         assert_eq!(line(params, meta), format!("{start}{rest}"));
     }
