@@ -41,6 +41,7 @@ struct Parts {
     handler: Option<SharedHandler>,
     client_capabilities: Option<RawJson>,
     cancellation: Option<Cancellation>,
+    party: Option<u64>,
 }
 
 /// When progress came last, for whoever watches the deadline of a call.
@@ -184,6 +185,16 @@ impl CallContext {
     #[must_use]
     pub fn with_client_capabilities(self, capabilities: RawJson) -> Self {
         self.edit(|parts| parts.client_capabilities = Some(capabilities))
+    }
+
+    /// For which of several clients the call is made. What a server says during it without naming the call reaches
+    /// that client only if all that runs there is that client's.
+    pub(crate) fn for_party(self, party: u64) -> Self {
+        self.edit(|parts| parts.party = Some(party))
+    }
+
+    pub(crate) fn party(&self) -> Option<u64> {
+        self.parts().and_then(|parts| parts.party)
     }
 
     /// Ends the call early when `cancellation` fires. Dropping the future does the same.

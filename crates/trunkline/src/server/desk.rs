@@ -1,7 +1,8 @@
 //! One client's requests, each answered in a task of its own, and the server's notifications to it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
@@ -14,6 +15,7 @@ use super::asking::{Asking, Questions};
 use super::lines::{error_line, panicked, progress_params};
 use super::logging::{self, Threshold};
 use super::outlet::{Outlet, Route};
+use super::subscriptions::Subscriptions;
 use crate::connection::{CallContext, Connection, EventKind, LogMessage, SharedConnection};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::RawJson;
@@ -24,6 +26,12 @@ use crate::transport::Inbox;
 /// The serving side of one session.
 pub(crate) struct ServerDesk {
     connection: SharedConnection,
+    /// Tells this client's calls from those of others on the same connection.
+    party: u64,
+    /// Whether others are served from the same connection.
+    shares: bool,
+    /// What they and this client want to hear of.
+    subscriptions: Arc<Subscriptions>,
     state: Mutex<State>,
     pub(super) questions: Questions,
     over: watch::Sender<bool>,
@@ -34,7 +42,6 @@ struct State {
     outlet: Option<Arc<dyn Outlet>>,
     running: HashMap<RawJson, AbortHandle>,
     forwarding: Option<AbortHandle>,
-    subscribed: HashSet<String>,
     logged: Threshold,
     revision: Option<String>,
     /// The client's capabilities, where it has any.
@@ -42,9 +49,22 @@ struct State {
 }
 
 impl ServerDesk {
+    /// For the only client of a connection.
     pub(super) fn new(connection: SharedConnection) -> Arc<Self> {
+        Self::with(connection, false, Arc::default())
+    }
+
+    /// For one of several clients, which share these subscriptions.
+    #[cfg(feature = "serve-http")]
+    pub(super) fn of_several(connection: SharedConnection, subscriptions: Arc<Subscriptions>) -> Arc<Self> {
+        Self::with(connection, true, subscriptions)
+    }
+
+    fn with(connection: SharedConnection, shares: bool, subscriptions: Arc<Subscriptions>) -> Arc<Self> {
+        static PARTIES: AtomicU64 = AtomicU64::new(0);
+        let party = PARTIES.fetch_add(1, Ordering::Relaxed);
         let (questions, over) = (Questions::default(), watch::Sender::new(false));
-        Arc::new(Self { connection, state: Mutex::default(), questions, over })
+        Arc::new(Self { connection, party, shares, subscriptions, state: Mutex::default(), questions, over })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -85,10 +105,11 @@ impl ServerDesk {
             EventKind::ToolsChanged => self.notify(Route::Apart, "notifications/tools/list_changed", None),
             EventKind::ResourcesChanged => self.notify(Route::Apart, "notifications/resources/list_changed", None),
             EventKind::PromptsChanged => self.notify(Route::Apart, "notifications/prompts/list_changed", None),
-            EventKind::ResourceUpdated { uri } if self.state().subscribed.contains(uri) => {
+            EventKind::ResourceUpdated { uri } if self.subscriptions.holds(uri, self.party) => {
                 self.notify(Route::Apart, "notifications/resources/updated", Some(json!({"uri": uri})));
             }
-            EventKind::Log(message) => self.log(Route::Apart, message),
+            // what belongs to no call may tell of another client's
+            EventKind::Log(message) if !self.shares => self.log(Route::Apart, message),
             _ => {}
         }
     }
@@ -156,20 +177,45 @@ impl ServerDesk {
             "logging/setLevel" => self.set_level(params).await,
             _ => {
                 let cx = self.context(id, params.as_ref());
-                let uri = params.as_ref().and_then(|params| params.text("uri"));
-                let result = self.connection.request(method, params, &cx).await?;
-                self.note_subscription(method, uri);
-                Ok(result)
+                let uri = params.as_ref().and_then(|params| params.text("uri")).unwrap_or_default();
+                match method {
+                    "resources/subscribe" => self.subscriptions.add(uri.clone(), self.party),
+                    "resources/unsubscribe" if self.leaves_to_others(&uri) => return Ok(RawJson::empty_object()),
+                    _ => {}
+                }
+                let outcome = self.connection.request(method, params, &cx).await;
+                if (method, outcome.is_ok()) == ("resources/subscribe", false) || method == "resources/unsubscribe" {
+                    self.subscriptions.remove(&uri, self.party);
+                }
+                outcome
             }
         }
     }
 
-    /// Remembers what the client wants to hear of: others may have subscribed on the same connection.
-    fn note_subscription(&self, method: &str, uri: Option<String>) {
-        match (method, uri) {
-            ("resources/subscribe", Some(uri)) => drop(self.state().subscribed.insert(uri)),
-            ("resources/unsubscribe", Some(uri)) => drop(self.state().subscribed.remove(&uri)),
-            _ => {}
+    /// Ends a subscription of this client that others have too, of which the server must not hear.
+    fn leaves_to_others(&self, uri: &str) -> bool {
+        let shared = self.subscriptions.holds(uri, self.party) && self.subscriptions.shared(uri, self.party);
+        if shared {
+            self.subscriptions.remove(uri, self.party);
+        }
+        shared
+    }
+
+    /// Tells the server of the subscriptions that were this client's alone.
+    fn unsubscribe(&self) {
+        let left = self.subscriptions.leave(self.party);
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let connection = self.connection.clone();
+        if !left.is_empty() && self.shares {
+            runtime.spawn(async move {
+                for uri in left {
+                    let params = RawJson::from(json!({"uri": uri}));
+                    let cx = CallContext::new();
+                    if let Err(error) = connection.request("resources/unsubscribe", Some(params), &cx).await {
+                        tracing::debug!(%error, "a subscription could not be ended");
+                    }
+                }
+            });
         }
     }
 
@@ -203,7 +249,7 @@ impl ServerDesk {
     /// What travels with a request: its `_meta`, where its progress, its log messages and its questions go.
     fn context(self: &Arc<Self>, id: &RawJson, params: Option<&RawJson>) -> CallContext {
         let (desk, call) = (Arc::downgrade(self), id.clone());
-        let mut cx = CallContext::new().on_log(move |message| {
+        let mut cx = CallContext::new().for_party(self.party).on_log(move |message| {
             if let Some(desk) = desk.upgrade() {
                 desk.log(Route::During(&call), message);
             }
@@ -260,6 +306,7 @@ impl Inbox for Arc<ServerDesk> {
         };
         running.into_values().chain(forwarding).for_each(|task| task.abort());
         self.questions.give_up();
+        self.unsubscribe();
         self.over.send_replace(true);
     }
 }

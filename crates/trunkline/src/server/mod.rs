@@ -11,6 +11,7 @@ mod http;
 mod lines;
 mod logging;
 mod outlet;
+mod subscriptions;
 
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 use tokio::sync::oneshot;
 
 use super::Session;
-use super::desk::Waiter;
+use super::waiting::Waiter;
 use crate::connection::{CallContext, Cancellation};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::RawJson;
@@ -19,7 +19,7 @@ pub(super) async fn request(session: &Session, method: &str, params: Params<'_>,
         return Err(cancelled(method));
     }
     let (answer, waiting) = oneshot::channel();
-    let (id, under_way) = session.desk.expect(Waiter { answer, cx: cx.clone() })?;
+    let (id, under_way) = session.desk.expect(Waiter { answer, cx: cx.clone(), works: works(method) })?;
     let meta = Meta { members: cx.meta(), progress: cx.wants_progress() };
     let line = jsonrpc::request(id, method, params, meta);
     session.desk.trace("out", &line);
@@ -44,6 +44,11 @@ pub(super) async fn request(session: &Session, method: &str, params: Params<'_>,
     })
 }
 
+/// Whether a request makes the server do something for which it may ask or log; its own lists and a ping don't.
+fn works(method: &str) -> bool {
+    !method.ends_with("/list") && !matches!(method, "ping" | "initialize" | "logging/setLevel")
+}
+
 /// Waits for the answer, and does what has to be done for it meanwhile.
 async fn answered(mut waiting: oneshot::Receiver<Result<RawJson>>, exchange: Option<Exchange>) -> Result<RawJson> {
     let ended = || Error::new(ErrorKind::Closed, "The session ended").with_may_have_run(true);
@@ -64,7 +69,7 @@ pub(super) async fn notify(session: &Session, method: &str) -> Result<()> {
     session.desk.trace("out", &line);
     let Err(unsent) = session.wire.send(Kind::Other, line).await else { return Ok(()) };
     let (answer, waiting) = oneshot::channel();
-    let (id, _) = session.desk.expect(Waiter { answer, cx: CallContext::new() })?;
+    let (id, _) = session.desk.expect(Waiter { answer, cx: CallContext::new(), works: false })?;
     let error = why_unsent(unsent, waiting).await;
     session.desk.forget(id);
     Err(error)

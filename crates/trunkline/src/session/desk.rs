@@ -1,19 +1,17 @@
 //! Where messages arrive: answers go to their waiting calls, requests to the handler, notifications to progress
 //! sinks and events. Runs on the task that reads; never waits, never calls user code that could.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use bytes::Bytes;
-use tokio::sync::oneshot;
 
 use super::Setting;
 use super::oddities::Oddities;
 use super::questions::Answering;
-use crate::connection::{CallContext, EventKind, Hub, LogMessage, Progress, SharedHandler};
+use super::waiting::{Calls, Waiter};
+use crate::connection::{EventKind, Hub, LogMessage, Progress, SharedHandler};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{self, Limits};
 use crate::protocol::RawJson;
@@ -26,12 +24,6 @@ const ESTABLISHED: u8 = 1;
 /// This side has decided to end.
 const ENDING: u8 = 2;
 
-/// A call that waits for its answer.
-pub(super) struct Waiter {
-    pub(super) answer: oneshot::Sender<Result<RawJson>>,
-    pub(super) cx: CallContext,
-}
-
 /// The receiving half of a session.
 pub(crate) struct Desk {
     calls: Mutex<Calls>,
@@ -43,28 +35,6 @@ pub(crate) struct Desk {
     phase: AtomicU8,
     oddities: Oddities,
     pub(super) answering: Answering,
-}
-
-#[derive(Default)]
-struct Calls {
-    waiting: HashMap<u64, Waiter, BuildHasherDefault<IdHasher>>,
-    over: Option<Error>,
-}
-
-/// Spreads our own ids, which only count up; no need for more.
-#[derive(Default)]
-struct IdHasher(u64);
-
-impl Hasher for IdHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
-    }
-    fn write_u64(&mut self, id: u64) {
-        self.0 = (self.0 ^ id).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -216,18 +186,18 @@ impl Desk {
         }
     }
 
-    fn notification(&self, method: &str, params: Option<RawJson>) {
+    fn notification(&self, method: &str, params: Option<RawJson>, about: Option<u64>) {
         let (params, max) = (params.unwrap_or_else(RawJson::empty_object), self.limits.max_notification);
         if method.len() + params.as_bytes().len() > max {
             return self.warn(format!("sent a notification of over {max} bytes (max_notification); it was dropped"));
         }
         match method {
             "notifications/progress" => self.progress(&params),
-            "notifications/message" => self.hub.emit(EventKind::Log(LogMessage {
-                level: params.text("level").unwrap_or_else(|| "info".to_owned()),
-                logger: params.text("logger"),
-                data: params.get("data").unwrap_or_else(|| serde_json::Value::Null.into()),
-            })),
+            "notifications/message" => {
+                let level = params.text("level").unwrap_or_else(|| "info".to_owned());
+                let data = params.get("data").unwrap_or_else(|| serde_json::Value::Null.into());
+                self.log(LogMessage { level, logger: params.text("logger"), data }, about);
+            }
             "notifications/tools/list_changed" => self.hub.emit(EventKind::ToolsChanged),
             "notifications/resources/list_changed" => self.hub.emit(EventKind::ResourcesChanged),
             "notifications/prompts/list_changed" => self.hub.emit(EventKind::PromptsChanged),
@@ -258,11 +228,18 @@ impl Desk {
         }
     }
 
-    /// The handler of the only call that brought one; two could be meant, so neither is guessed.
-    pub(super) fn handler_of_calls(&self) -> Option<SharedHandler> {
-        let calls = lock(&self.calls);
-        let mut handlers = calls.waiting.values().filter_map(|waiter| waiter.cx.handler());
-        handlers.next().filter(|_| handlers.next().is_none()).cloned()
+    /// Who answers a question that came with this call, or with none in particular.
+    pub(super) fn handler_of_calls(&self, about: Option<u64>) -> Option<SharedHandler> {
+        lock(&self.calls).handler(about)
+    }
+
+    /// A log message goes to the client whose call it belongs to, where that is known; else to whoever listens.
+    fn log(&self, message: LogMessage, about: Option<u64>) {
+        let hearer = lock(&self.calls).hearer(about);
+        match hearer {
+            Some(cx) => cx.log(&message),
+            None => self.hub.emit(EventKind::Log(message)),
+        }
     }
 
     fn take(self: &Arc<Self>, line: &Bytes, message: Result<Message, Unreadable>, about: Option<u64>) {
@@ -280,8 +257,8 @@ impl Desk {
                 Some(about) => self.settle(about, outcome),
                 None => self.stray(id, outcome),
             },
-            Ok(Message::Request { id, method, params }) => self.request(id, method, params),
-            Ok(Message::Notification { method, params }) => self.notification(&method, params),
+            Ok(Message::Request { id, method, params }) => self.request(id, method, params, about),
+            Ok(Message::Notification { method, params }) => self.notification(&method, params, about),
             Err(why) => self.unreadable(line, why),
         }
     }

@@ -7,6 +7,7 @@ mod list;
 mod oddities;
 mod open;
 mod questions;
+mod waiting;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};

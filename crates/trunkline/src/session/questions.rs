@@ -39,14 +39,14 @@ impl Answering {
 
 impl Desk {
     /// Answers a request of the server: `ping` at once, the rest by the handler in a task of its own.
-    pub(super) fn request(self: &Arc<Self>, id: RawJson, method: String, params: Option<RawJson>) {
+    pub(super) fn request(self: &Arc<Self>, id: RawJson, method: String, params: Option<RawJson>, about: Option<u64>) {
         if self.over_because().is_some() {
             return; // no answer would leave any more
         }
         if method == "ping" {
             return self.reply(jsonrpc::result(&id, &RawJson::empty_object()));
         }
-        let Some(handler) = self.handler_of_calls().or_else(|| self.handler().cloned()) else {
+        let Some(handler) = self.handler_of_calls(about).or_else(|| self.handler().cloned()) else {
             let message = format!("This client doesn't answer \"{method}\"");
             return self.reply(jsonrpc::error(&id, METHOD_NOT_FOUND, &message, None));
         };

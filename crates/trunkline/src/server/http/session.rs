@@ -11,6 +11,7 @@ use super::mailbox::{Mailbox, Shape};
 use crate::connection::SharedConnection;
 use crate::error::{Error, ErrorKind};
 use crate::server::desk::ServerDesk;
+use crate::server::subscriptions::Subscriptions;
 use crate::transport::Inbox;
 
 /// A session. Dropping it ends what runs in it.
@@ -23,9 +24,15 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) fn new(id: String, shape: Shape, connection: &SharedConnection, limits: &Arc<HttpServerLimits>) -> Self {
+    pub(super) fn new(
+        id: String,
+        shape: Shape,
+        connection: &SharedConnection,
+        subscriptions: &Arc<Subscriptions>,
+        limits: &Arc<HttpServerLimits>,
+    ) -> Self {
         let mailbox = Mailbox::new(shape, limits.clone());
-        let desk = ServerDesk::new(connection.clone());
+        let desk = ServerDesk::of_several(connection.clone(), subscriptions.clone());
         match shape {
             Shape::Alone => desk.answer_to(mailbox.clone()), // events have nowhere to go
             Shape::Streams | Shape::Single => desk.attach(mailbox.clone()),

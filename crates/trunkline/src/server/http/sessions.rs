@@ -9,12 +9,14 @@ use super::limits::HttpServerLimits;
 use super::mailbox::Shape;
 use super::session::Session;
 use crate::connection::SharedConnection;
+use crate::server::subscriptions::Subscriptions;
 
 /// How long a session may be there that never began, since its `initialize` failed.
 const UNBEGUN: Duration = Duration::from_secs(10);
 
 pub(super) struct Sessions {
     connection: SharedConnection,
+    subscriptions: Arc<Subscriptions>,
     limits: Arc<HttpServerLimits>,
     table: Mutex<Table>,
 }
@@ -27,11 +29,15 @@ struct Table {
 
 impl Sessions {
     pub(super) fn new(connection: SharedConnection, limits: Arc<HttpServerLimits>) -> Self {
-        Self { connection, limits, table: Mutex::default() }
+        Self { connection, subscriptions: Arc::default(), limits, table: Mutex::default() }
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn session(&self, id: String, shape: Shape) -> Session {
+        Session::new(id, shape, &self.connection, &self.subscriptions, &self.limits)
     }
 
     /// A new session; `None` where there are too many.
@@ -42,14 +48,14 @@ impl Sessions {
         if table.closed || table.sessions.len() >= self.limits.max_sessions {
             return None;
         }
-        let session = Arc::new(Session::new(id.clone(), shape, &self.connection, &self.limits));
+        let session = Arc::new(self.session(id.clone(), shape));
         table.sessions.insert(id, session.clone());
         Some(session)
     }
 
     /// A session for one POST, which is in no table.
     pub(super) fn alone(&self) -> Arc<Session> {
-        Arc::new(Session::new(String::new(), Shape::Alone, &self.connection, &self.limits))
+        Arc::new(self.session(String::new(), Shape::Alone))
     }
 
     /// The session with this id and shape.
