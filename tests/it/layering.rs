@@ -131,9 +131,9 @@ fn the_library_prints_nothing() {
 }
 
 #[test]
-fn only_config_reads_the_environment() {
+fn only_one_module_reads_the_environment() {
     let readers = ["env::var", "env::vars", "env::home_dir", "env::current_dir", "env::temp_dir"];
-    only_in(&readers, |module, _| module == "config");
+    only_in(&readers, |module, _| module == "environment");
 }
 
 #[test]

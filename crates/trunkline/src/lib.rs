@@ -72,12 +72,15 @@ mod managed;
 // the wire
 #[cfg(feature = "stdio")]
 pub mod processes;
+#[cfg(all(feature = "stdio", feature = "http"))]
+mod program;
 mod server;
 mod session;
 mod transport;
 
 // values and rules, without state
 pub mod display;
+mod environment;
 mod error;
 pub mod format;
 mod limits;
@@ -93,13 +96,14 @@ pub use auth::{Challenge, TokenSource};
 pub use cassette::{Cassette, Recorder, Replay, Tape};
 pub use client::{Call, Client, ClientBuilder, ToolProxy};
 pub use config::{
-    Config, Entry, Environment, HttpSpec, Loser, Origin, Problem, ServerSpec, StdioSpec, ToolFilter, TransportSpec,
-    TrustStatus, TrustStore, Untrusted, parse_duration,
+    Config, Entry, HttpSpec, Loser, Origin, Problem, ServerSpec, StdioSpec, ToolFilter, TransportSpec, TrustStatus,
+    TrustStore, Untrusted, parse_duration,
 };
 pub use connection::{
     CallContext, Cancellation, Connection, Event, EventKind, Events, Handler, Handlers, LogMessage, Progress,
     SharedConnection, SharedHandler,
 };
+pub use environment::Environment;
 pub use error::{Error, ErrorKind, Result};
 pub use filtered::Filtered;
 pub use limits::Limits;

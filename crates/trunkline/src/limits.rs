@@ -44,6 +44,9 @@ pub struct Limits {
     pub max_schema: usize,
     /// How deep such a schema may nest, counted in objects and arrays. 128.
     pub max_schema_depth: usize,
+    /// How much of the server's instructions is passed on where it is one of several, in bytes; that the rest is cut is
+    /// said. 4 KiB; zero: none at all.
+    pub max_instructions: usize,
     /// How long a server, and whatever it started, may take to end after its standard input is closed, before SIGTERM.
     /// 2 s. It takes the same where this process ends without a word; the longest of all its servers holds then.
     pub exit_grace: Duration,
@@ -103,6 +106,7 @@ impl Default for Limits {
             max_list: 256 << 20,
             max_schema: 1 << 20,
             max_schema_depth: 128,
+            max_instructions: 4 << 10,
             exit_grace: Duration::from_secs(2),
             term_grace: Duration::from_secs(2),
             kill_grace: Duration::from_secs(1),
@@ -138,7 +142,7 @@ impl Limits {
     #[rustfmt::skip]
     pub(crate) const KEYS: &[&str] = &[
         "maxMessage", "maxDepth", "maxNotification", "maxEvents", "maxWarnings", "maxQuestions", "maxUnsent", "stderrTail", "maxPages",
-        "maxItems", "maxList", "maxSchema", "maxSchemaDepth", "exitGrace", "termGrace", "killGrace", "connectTimeout", "streamSilence",
+        "maxItems", "maxList", "maxSchema", "maxSchemaDepth", "maxInstructions", "exitGrace", "termGrace", "killGrace", "connectTimeout", "streamSilence",
         "streamWait", "maxResumes", "closeGrace", "maxRedirects", "maxHead", "maxRefusal", "httpIdle", "httpIdleConnections",
         "startPermits", "permitHold", "settle", "minBackoff", "maxBackoff",
     ];
@@ -160,6 +164,7 @@ impl Limits {
             "maxList" => Bytes(&mut self.max_list),
             "maxSchema" => Bytes(&mut self.max_schema),
             "maxSchemaDepth" => Count(&mut self.max_schema_depth),
+            "maxInstructions" => Bytes(&mut self.max_instructions),
             "exitGrace" => Time(&mut self.exit_grace),
             "termGrace" => Time(&mut self.term_grace),
             "killGrace" => Time(&mut self.kill_grace),

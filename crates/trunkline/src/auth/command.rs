@@ -6,7 +6,9 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 
 use super::{Challenge, TokenSource};
+use crate::environment::Environment;
 use crate::error::{Error, ErrorKind, Result};
+use crate::program;
 use crate::redact::{Secret, mask_arguments};
 
 /// How long the command may take.
@@ -44,8 +46,10 @@ impl TokenCommand {
                 .with_context("command", shown.clone())
                 .with_hint("Run it by hand: it has to print the token, and nothing else, on its standard output")
         };
-        let mut command = tokio::process::Command::new(&self.command);
-        command.args(&self.args).stdin(Stdio::null()).kill_on_drop(true);
+        let environment = Environment::from_process();
+        let command = program::command(&self.command, &self.args, &environment);
+        let mut command = command.map_err(|error| failed(error.to_string()))?;
+        command.stdin(Stdio::null()).kill_on_drop(true);
         let output = tokio::time::timeout(TIME, command.output()).await;
         let output = output
             .map_err(|_| failed(format!("it took over {} s", TIME.as_secs())))?

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use super::Client;
 use super::builder::ClientBuilder;
-use crate::config::{Config, Entry, Environment};
+use crate::config::{Config, Entry};
 use crate::connection::SharedConnection;
+use crate::environment::Environment;
 use crate::error::{Error, Result};
 use crate::managed::{Managed, Plan, Planned, Setup};
 use crate::multi::MultiServer;

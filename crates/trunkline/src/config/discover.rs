@@ -4,10 +4,10 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use super::environment::Environment;
 use super::problem::{Origin, Problem};
 use super::trust::{TrustStatus, TrustStore};
 use super::{Config, unreadable};
+use crate::environment::Environment;
 use crate::error::Result;
 
 /// A list of files, as in `PATH`.

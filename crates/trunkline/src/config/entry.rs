@@ -7,12 +7,12 @@ use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
 use super::bounds::Bounds;
-use super::environment::Environment;
 use super::expand::Template;
 use super::fields::{Fields, HttpKind, Written};
 use super::lookup::Lookup;
 use super::problem::Origin;
 use super::spec::{HttpPlan, ServerSpec, StdioPlan};
+use crate::environment::Environment;
 use crate::error::Result;
 use crate::redact::{self, MASK, Redactor, mask_url};
 

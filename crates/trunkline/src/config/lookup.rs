@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use indexmap::IndexMap;
 
 use super::check::{check_header, check_url};
-use super::environment::{Environment, Platform};
 use super::expand::Template;
 use super::problem::Origin;
+use crate::environment::{Environment, Platform};
 use crate::error::{Error, Result};
 use crate::redact::{self, Redactor, Secret};
 

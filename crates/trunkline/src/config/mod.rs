@@ -34,7 +34,6 @@ mod check;
 mod discover;
 mod duration;
 mod entry;
-mod environment;
 mod expand;
 mod fields;
 mod filter;
@@ -56,7 +55,6 @@ use std::path::{Path, PathBuf};
 pub use discover::Untrusted;
 pub use duration::parse_duration;
 pub use entry::Entry;
-pub use environment::Environment;
 pub use filter::ToolFilter;
 pub use problem::{Origin, Problem};
 pub use spec::{HttpSpec, ServerSpec, StdioSpec, TransportSpec};
@@ -65,6 +63,7 @@ pub use trust::{TrustStatus, TrustStore};
 pub(crate) use check::check_endpoint;
 pub(crate) use spec::{HttpPlan, StdioPlan};
 
+use crate::environment::Environment;
 use crate::error::{Error, Result};
 
 /// What one or more config files say.

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 
-use super::environment::Environment;
 use super::filter::ToolFilter;
 use super::problem::Origin;
 use crate::auth::SharedTokenSource;
+use crate::environment::Environment;
 use crate::redact::{self, Redactor, Secret, mask_url};
 
 /// Everything needed to reach a server. `Debug` shows no secret.

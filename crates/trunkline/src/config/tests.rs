@@ -45,7 +45,7 @@ fn http(spec: &ServerSpec) -> &HttpSpec {
 
 /// A file full of shapes: the good ones load, each bad one is told with its line.
 #[test]
-fn good_entries_load_and_bad_ones_are_told_with_their_line() {
+fn p81_good_entries_load_and_bad_ones_are_told_with_their_line() {
     let text = "\u{feff}{
   // servers of all kinds
   \"mcpServers\": {
@@ -92,7 +92,7 @@ fn good_entries_load_and_bad_ones_are_told_with_their_line() {
 }
 
 #[test]
-fn vs_code_s_servers_are_read_as_well_and_a_repeated_name_names_its_lines() {
+fn p81_vs_code_s_servers_are_read_as_well_and_a_repeated_name_names_its_lines() {
     let text = "{\"inputs\": [], \"servers\": {\n\"a\": {\"command\": \"x\"},\n\"b\": {\"command\": \"x\"}},\n
         \"mcpServers\": {\"a\": {\"command\": \"y\"},\n\"c\": null, \"c\": {\"command\": \"z\"}, \"d\": {\"command\": \"w\"}}}";
     let config = Config::parse(text).unwrap();
@@ -130,7 +130,7 @@ fn a_file_without_entries_says_what_is_missing() {
 }
 
 #[test]
-fn entries_that_can_t_be_used_say_why() {
+fn p81_entries_that_can_t_be_used_say_why() {
     for (text, why) in [
         ("{\"command\": \"\"}", "\"command\" is empty"),
         ("{\"command\": 7}", "\"command\" has to be text, not a number"),
@@ -170,7 +170,7 @@ fn entries_that_can_t_be_used_say_why() {
 }
 
 #[test]
-fn odd_entries_load_and_say_what_is_odd() {
+fn p81_odd_entries_load_and_say_what_is_odd() {
     for (text, expected) in [
         (
             "{\"command\": \"x\", \"start_timeout\": 5}",
@@ -233,7 +233,7 @@ fn all_the_other_keys_arrive() {
 }
 
 #[test]
-fn variables_are_put_in_everywhere_and_never_twice() {
+fn p80_variables_are_put_in_everywhere_and_never_twice() {
     let environment = Environment::from_pairs([("T1", "abc"), ("T3", "${HOME}"), ("PORT", "8123"), ("HOME", "/h")]);
     let spec = entry(
         "{\"command\": \"${T1}\", \"args\": [\"--k=${T2:-d}\", \"$T1\", \"$${T1}\", \"${T3}\", 8080, true],
@@ -255,7 +255,7 @@ fn variables_are_put_in_everywhere_and_never_twice() {
 }
 
 #[test]
-fn a_missing_variable_is_an_error_of_its_server_that_names_the_field() {
+fn p80_a_missing_variable_is_an_error_of_its_server_that_names_the_field() {
     let environment = Environment::from_pairs([("HOME", "/h")]);
     for (text, field) in [
         ("{\"command\": \"${T2}\"}", "command"),
@@ -275,7 +275,7 @@ fn a_missing_variable_is_an_error_of_its_server_that_names_the_field() {
 }
 
 #[test]
-fn what_variables_bring_is_checked_like_what_is_written() {
+fn p80_p67_what_variables_bring_is_checked_like_what_is_written() {
     let environment = Environment::from_pairs([("BAD", "a\r\nX: y"), ("URL", "ftp://h"), ("NUL", "a\0b")]);
     for (text, why) in [
         ("{\"url\": \"https://h\", \"headers\": {\"X-Key\": \"${BAD}\"}}", "\"headers.X-Key\" holds a line break"),
@@ -289,7 +289,7 @@ fn what_variables_bring_is_checked_like_what_is_written() {
 }
 
 #[test]
-fn paths_are_relative_to_the_file_and_a_tilde_is_home() {
+fn p97_paths_are_relative_to_the_file_and_a_tilde_is_home() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().canonicalize().unwrap();
     fs::create_dir_all(root.join("c/work")).unwrap();
@@ -332,7 +332,7 @@ fn paths_are_relative_to_the_file_and_a_tilde_is_home() {
 }
 
 #[test]
-fn a_file_that_can_t_be_read_is_named() {
+fn p81_a_file_that_can_t_be_read_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let environment = Environment::from_pairs([("HOME", "/h")]).with_current_dir(dir.path());
     for (name, content, message) in [
@@ -353,7 +353,7 @@ fn a_file_that_can_t_be_read_is_named() {
 
 /// Everything that a set-up makes secret is masked, and what isn't secret can still be read.
 #[test]
-fn a_redactor_knows_the_secrets_of_its_entry() {
+fn p72_a_redactor_knows_the_secrets_of_its_entry() {
     let environment = Environment::from_pairs([
         ("TOKEN", "t0ken-AAAA"),
         ("HOST", "api.example.com"),
@@ -380,7 +380,7 @@ fn a_redactor_knows_the_secrets_of_its_entry() {
 }
 
 #[test]
-fn an_entry_is_shown_as_written_with_its_secrets_masked() {
+fn p72_an_entry_is_shown_as_written_with_its_secrets_masked() {
     let process = entry(
         "{\"command\": \"npx\", \"args\": [\"-y\", \"--key=abcd\", \"--token=${T}\", \"--auth\", \"${U}\"], \"cwd\": \"~/x\",
           \"env\": {\"A\": \"secret\", \"B\": \"${B}\", \"C\": \"x${C}\", \"PATH\": \"/bin\"}, \"timeout\": 5, \"inheritEnv\": true,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use super::environment::Environment;
+use crate::environment::Environment;
 use crate::error::{Error, Result};
 
 /// Whether a file may be used.

@@ -3,6 +3,7 @@
 
 mod flight;
 mod gather;
+mod instructions;
 mod member;
 mod requests;
 mod resources;
@@ -286,7 +287,11 @@ impl Connection for MultiServer {
         let capabilities = json!({
             "tools": {"listChanged": true}, "resources": {"listChanged": true}, "prompts": {"listChanged": true}
         });
-        Ok(ServerInfo::new("trunkline", env!("CARGO_PKG_VERSION"), capabilities))
+        let info = ServerInfo::new("trunkline", env!("CARGO_PKG_VERSION"), capabilities);
+        Ok(match self.instructions().await {
+            Some(text) => info.with_instructions(&text),
+            None => info,
+        })
     }
 
     fn events(&self) -> Events {

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_gets_what_programs_need_and_its_own() {
+    fn p99_a_child_gets_what_programs_need_and_its_own() {
         let here = Environment::from_pairs([
             ("SECRET_X", "1"),
             ("HTTPS_PROXY", "p"),
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_ignores_the_case_of_names() {
+    fn p82_p99_windows_ignores_the_case_of_names() {
         let here = Environment::from_pairs([("Path", "C:\\x"), ("SystemRoot", "C:\\Windows"), ("Secret", "1")])
             .on(Platform::Windows);
         assert_eq!(here.get("PATH"), Some("C:\\x"));
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_leading_tilde_of_this_user_is_expanded() {
+    fn p97_only_a_leading_tilde_of_this_user_is_expanded() {
         let here = Environment::from_pairs([("HOME", "/h")]).on(Platform::Linux);
         for (text, path) in [
             ("~", Some("/h")),
