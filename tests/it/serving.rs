@@ -80,7 +80,7 @@ fn echo(text: &str) -> Value {
 }
 
 #[test]
-fn ids_come_back_with_their_own_type_and_spelling() {
+fn p92_ids_come_back_with_their_own_type_and_spelling() {
     let mut served = Served::start();
     for id in ["7", "\"7\"", "\"abc\"", "0", "-1", "1.5", "18446744073709551616", "\"\"", "\"é\\u0000\""] {
         served.line(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{}}}"#, echo(id)));
@@ -90,7 +90,7 @@ fn ids_come_back_with_their_own_type_and_spelling() {
 }
 
 #[test]
-fn an_id_in_use_is_refused_and_the_first_call_goes_on() {
+fn p92_an_id_in_use_is_refused_and_the_first_call_goes_on() {
     let mut served = Served::start();
     let dir = TempDir::new();
     let notes = dir.join("notes");

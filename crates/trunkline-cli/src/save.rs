@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_plain_and_fit_the_type() {
+    fn p77_names_are_plain_and_fit_the_type() {
         let long = "x".repeat(5000);
         let long_name = "x".repeat(LONGEST);
         let wide = "é".repeat(500);
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_replaced_and_nothing_lands_outside() {
+    fn p77_nothing_is_replaced_and_nothing_lands_outside() {
         let dir = tempfile::tempdir().unwrap();
         let inside = dir.path().join("new");
         let names: Vec<_> =
@@ -170,7 +170,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_link_is_not_followed() {
+    fn p77_a_link_is_not_followed() {
         let dir = tempfile::tempdir().unwrap();
         let (target, link) = (dir.path().join("target"), dir.path().join("link"));
         fs::write(&target, "mine").unwrap();

@@ -5,6 +5,7 @@ mod caps;
 mod catalogue;
 mod content;
 mod framing;
+mod gateway;
 mod http;
 mod lists;
 mod multi;

@@ -27,14 +27,14 @@ async fn serving(set_up: impl FnOnce(HttpServer) -> HttpServer) -> HttpServing {
 
 /// A client that says exactly what it is told.
 #[derive(Clone)]
-struct Peer {
+pub(crate) struct Peer {
     address: String,
     headers: Vec<(&'static str, String)>,
 }
 
 impl Peer {
     /// One that says what a well-behaved client says, without a session.
-    fn of(serving: &HttpServing) -> Peer {
+    pub(crate) fn of(serving: &HttpServing) -> Peer {
         let accept = "application/json, text/event-stream".to_owned();
         let address = serving.local_addr().to_string();
         let host = ("host", address.clone());
@@ -42,18 +42,22 @@ impl Peer {
     }
 
     /// One in a session of this revision.
-    async fn begin(serving: &HttpServing, revision: &str) -> Peer {
-        let peer = Peer::of(serving);
-        let reply = peer.post(initialize(revision)).await;
+    pub(crate) async fn begin(serving: &HttpServing, revision: &str) -> Peer {
+        Peer::of(serving).begun(revision).await
+    }
+
+    /// The same in a session.
+    pub(crate) async fn begun(&self, revision: &str) -> Peer {
+        let reply = self.post(initialize(revision)).await;
         assert_eq!(reply.status, StatusCode::OK);
         let session = reply.headers["mcp-session-id"].to_str().unwrap().to_owned();
         let answer = reply.answer().await;
         assert_eq!(answer["result"]["protocolVersion"], json!(revision));
-        peer.with("mcp-session-id", &session).with("mcp-protocol-version", revision)
+        self.with("mcp-session-id", &session).with("mcp-protocol-version", revision)
     }
 
     /// The same with another header.
-    fn with(&self, name: &'static str, value: &str) -> Peer {
+    pub(crate) fn with(&self, name: &'static str, value: &str) -> Peer {
         let mut peer = self.without(name);
         peer.headers.push((name, value.to_owned()));
         peer
@@ -65,21 +69,21 @@ impl Peer {
         peer
     }
 
-    async fn post(&self, message: Value) -> Reply {
+    pub(crate) async fn post(&self, message: Value) -> Reply {
         self.send("POST", "/mcp", &message.to_string()).await
     }
 
-    async fn get(&self) -> Reply {
+    pub(crate) async fn get(&self) -> Reply {
         self.send("GET", "/mcp", "").await
     }
 
     /// A call that gets one answer.
-    async fn call(&self, id: u64, tool: &str, arguments: Value) -> Value {
+    pub(crate) async fn call(&self, id: u64, tool: &str, arguments: Value) -> Value {
         self.post(call(id, tool, arguments)).await.answer().await
     }
 
     /// One request on a connection of its own.
-    async fn send(&self, method: &str, path: &str, body: &str) -> Reply {
+    pub(crate) async fn send(&self, method: &str, path: &str, body: &str) -> Reply {
         let stream = TcpStream::connect(&self.address).await.unwrap();
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.unwrap();
         tokio::spawn(connection);
@@ -94,8 +98,8 @@ impl Peer {
 }
 
 /// A response. Dropping it closes its connection.
-struct Reply {
-    status: StatusCode,
+pub(crate) struct Reply {
+    pub(crate) status: StatusCode,
     headers: HeaderMap,
     body: Incoming,
     text: String,
@@ -104,7 +108,7 @@ struct Reply {
 
 /// A block of an event stream.
 #[derive(Debug, Clone, Default, PartialEq)]
-struct Block {
+pub(crate) struct Block {
     id: Option<String>,
     event: Option<String>,
     retry: Option<u64>,
@@ -112,13 +116,13 @@ struct Block {
 }
 
 impl Block {
-    fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(self.data.as_deref().unwrap_or_default()).unwrap()
     }
 }
 
 impl Reply {
-    fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }
 
@@ -139,13 +143,13 @@ impl Reply {
         }
     }
 
-    async fn rest(mut self) -> String {
+    pub(crate) async fn rest(mut self) -> String {
         while self.more().await {}
         self.text
     }
 
     /// The next block of the stream; nothing at its end.
-    async fn block(&mut self) -> Option<Block> {
+    pub(crate) async fn block(&mut self) -> Option<Block> {
         let at = loop {
             match self.text.find("\n\n") {
                 Some(at) => break at,
@@ -168,7 +172,7 @@ impl Reply {
     }
 
     /// The next block that holds a message.
-    async fn message(&mut self) -> Option<Block> {
+    pub(crate) async fn message(&mut self) -> Option<Block> {
         loop {
             let block = self.block().await?;
             if block.data.as_deref().is_some_and(|data| !data.is_empty()) {
@@ -178,7 +182,7 @@ impl Reply {
     }
 
     /// The one answer, in whichever form.
-    async fn answer(mut self) -> Value {
+    pub(crate) async fn answer(mut self) -> Value {
         if !self.streams() {
             let text = self.rest().await;
             return serde_json::from_str(&text).unwrap_or_else(|_| panic!("no JSON: {text:?}"));
@@ -192,20 +196,20 @@ impl Reply {
     }
 }
 
-fn request(id: u64, method: &str, params: Value) -> Value {
+pub(crate) fn request(id: u64, method: &str, params: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 }
 
-fn notification(method: &str, params: Value) -> Value {
+pub(crate) fn notification(method: &str, params: Value) -> Value {
     json!({"jsonrpc": "2.0", "method": method, "params": params})
 }
 
-fn initialize(revision: &str) -> Value {
+pub(crate) fn initialize(revision: &str) -> Value {
     let client = json!({"name": "peer", "version": "1"});
     request(0, "initialize", json!({"protocolVersion": revision, "capabilities": {}, "clientInfo": client}))
 }
 
 /// A call that wants progress.
-fn call(id: u64, tool: &str, arguments: Value) -> Value {
+pub(crate) fn call(id: u64, tool: &str, arguments: Value) -> Value {
     request(id, "tools/call", json!({"name": tool, "arguments": arguments, "_meta": {"progressToken": id}}))
 }

@@ -28,7 +28,7 @@ async fn begin(peer: &Peer, capabilities: Value) -> Peer {
 }
 
 #[tokio::test]
-async fn a_question_goes_on_the_stream_of_its_call() {
+async fn p94_a_question_goes_on_the_stream_of_its_call() {
     for answers in [HttpAnswers::Auto, HttpAnswers::Sse, HttpAnswers::Json] {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let serving = HttpServer::new(server()).answers(answers).serve(listener).unwrap();
@@ -60,7 +60,7 @@ async fn a_question_goes_on_the_stream_of_its_call() {
 }
 
 #[tokio::test]
-async fn a_question_is_taken_back_with_its_call() {
+async fn p93_a_question_is_taken_back_with_its_call() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let serving = HttpServer::new(server()).answers(HttpAnswers::Sse).serve(listener).unwrap();
     let peer = begin(&Peer::of(&serving), json!({"roots": {}})).await;

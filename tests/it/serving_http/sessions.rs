@@ -34,7 +34,7 @@ async fn status(peer: &Peer) -> u16 {
 }
 
 #[tokio::test]
-async fn delete_ends_a_session_with_all_that_runs_in_it() {
+async fn p95_delete_ends_a_session_with_all_that_runs_in_it() {
     let serving = serving(|http| http.answers(HttpAnswers::Sse)).await;
     let (peer, other) = (Peer::begin(&serving, NEWEST).await, Peer::begin(&serving, NEWEST).await);
     let hanging = Hanging::new();
@@ -49,7 +49,7 @@ async fn delete_ends_a_session_with_all_that_runs_in_it() {
 }
 
 #[tokio::test]
-async fn a_session_that_nobody_uses_is_forgotten() {
+async fn p95_a_session_that_nobody_uses_is_forgotten() {
     let limits = HttpServerLimits { idle: Duration::from_millis(80), ..HttpServerLimits::default() };
     let serving = serving(|http| http.limits(limits).answers(HttpAnswers::Sse)).await;
     let (idle, listening) = (Peer::begin(&serving, NEWEST).await, Peer::begin(&serving, NEWEST).await);
@@ -65,7 +65,7 @@ async fn a_session_that_nobody_uses_is_forgotten() {
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_read_costs_little() {
+async fn p95_a_client_that_does_not_read_costs_little() {
     let limits = HttpServerLimits { max_unsent: 20_000, max_notices: 10, ..HttpServerLimits::default() };
     let serving = serving(|http| http.limits(limits).answers(HttpAnswers::Json)).await;
     let peer = Peer::begin(&serving, NEWEST).await;

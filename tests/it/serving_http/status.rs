@@ -20,7 +20,7 @@ async fn refused(peer: &Peer, method: &str, path: &str, body: &str) -> (u16, Opt
 }
 
 #[tokio::test]
-async fn a_foreign_host_or_origin_is_refused_before_anything_else() {
+async fn p75_a_foreign_host_or_origin_is_refused_before_anything_else() {
     let serving = serving(|http| http.legacy_sse()).await;
     let peer = Peer::begin(&serving, "2025-11-25").await;
     let port = serving.local_addr().port();
@@ -93,7 +93,7 @@ async fn what_is_wrong_has_its_status() {
 }
 
 #[tokio::test]
-async fn what_needs_no_answer_gets_202() {
+async fn p94_what_needs_no_answer_gets_202() {
     let serving = serving(|http| http).await;
     let peer = Peer::begin(&serving, "2025-03-26").await;
     for message in [
@@ -130,7 +130,7 @@ async fn batches_belong_to_one_revision() {
 }
 
 #[tokio::test]
-async fn ids_in_use_and_too_many_requests_are_refused() {
+async fn p92_ids_in_use_and_too_many_requests_are_refused() {
     let limits = HttpServerLimits { max_running: 2, max_sessions: 2, max_body: 2000, ..HttpServerLimits::default() };
     let serving = serving(|http| http.limits(limits)).await;
     let peer = Peer::begin(&serving, "2025-03-26").await;
@@ -170,7 +170,7 @@ async fn a_client_that_dawdles_is_let_go() {
 }
 
 #[tokio::test]
-async fn only_a_named_host_is_served_to_others() {
+async fn p75_only_a_named_host_is_served_to_others() {
     let listener = TcpListener::bind("0.0.0.0:0").await.unwrap();
     let error = HttpServer::new(server()).serve(listener).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Config);
@@ -181,4 +181,17 @@ async fn only_a_named_host_is_served_to_others() {
     peer.address = format!("127.0.0.1:{}", serving.local_addr().port());
     assert_eq!(peer.with("host", "mcp.example").post(initialize("2025-11-25")).await.status.as_u16(), 200);
     assert_eq!(peer.with("host", "localhost").post(initialize("2025-11-25")).await.status.as_u16(), 403);
+}
+
+#[tokio::test]
+async fn p75_no_page_of_another_site_may_read_an_answer() {
+    let serving = serving(|http| http).await;
+    let peer = Peer::begin(&serving, "2025-11-25").await;
+    let ping = request(1, "ping", json!({})).to_string();
+    for (origin, method, body) in
+        [("http://localhost:6274", "POST", &*ping), ("http://localhost", "OPTIONS", ""), ("http://evil", "OPTIONS", "")]
+    {
+        let reply = peer.with("origin", origin).send(method, "/mcp", body).await;
+        assert!(reply.headers.keys().all(|name| !name.as_str().starts_with("access-control-")), "{:?}", reply.headers);
+    }
 }

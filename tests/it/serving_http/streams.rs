@@ -56,7 +56,7 @@ async fn json_alone_leaves_the_rest_to_the_standing_stream() {
 }
 
 #[tokio::test]
-async fn a_slow_answer_gets_a_stream_with_comments() {
+async fn p60_a_slow_answer_gets_a_stream_with_comments() {
     let limits = HttpServerLimits {
         patience: Duration::from_millis(20),
         keep_alive: Duration::from_millis(20),
@@ -99,7 +99,7 @@ async fn a_broken_stream_is_read_on_from_any_event() {
 }
 
 #[tokio::test]
-async fn what_is_kept_for_resuming_is_bounded() {
+async fn p95_what_is_kept_for_resuming_is_bounded() {
     let limits = HttpServerLimits { replay: 3500, ..HttpServerLimits::default() };
     let serving = serving(|http| http.answers(HttpAnswers::Sse).limits(limits)).await;
     let peer = Peer::begin(&serving, NEWEST).await;
@@ -216,7 +216,7 @@ async fn the_newest_standing_stream_gets_what_there_is() {
 }
 
 #[tokio::test]
-async fn many_streams_are_open_at_once_and_none_gets_anothers_messages() {
+async fn p92_many_streams_are_open_at_once_and_none_gets_anothers_messages() {
     let serving = serving(|http| http.answers(HttpAnswers::Sse)).await;
     let peers = [Peer::begin(&serving, NEWEST).await, Peer::begin(&serving, "2025-03-26").await];
     let calls = (0..40_u64).map(|n| {

@@ -27,7 +27,7 @@ fn sent(bench: &Bench) -> Vec<String> {
 }
 
 #[test]
-fn what_is_typed_is_sent_with_the_schemas_types() {
+fn p91_what_is_typed_is_sent_with_the_schemas_types() {
     let (bench, config) = prepared();
     let file = bench.write("note.txt", "line\n");
     let at_file = format!("pin=@{file}");
@@ -53,7 +53,7 @@ fn what_is_typed_is_sent_with_the_schemas_types() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_before_anything_is_sent() {
+fn p91_what_does_not_fit_is_refused_before_anything_is_sent() {
     let (bench, config) = prepared();
     let usage = "  usage     s.t(pin?: string, n?: integer, o?: object, any?: any, tags?: string[], mode?: \"read\" | \"write\")\n";
     for (args, error, hint) in [
@@ -76,7 +76,7 @@ fn what_does_not_fit_is_refused_before_anything_is_sent() {
 }
 
 #[test]
-fn what_can_not_be_read_is_refused_before_a_server_is_started() {
+fn p91_what_can_not_be_read_is_refused_before_a_server_is_started() {
     let (bench, config) = prepared();
     for (args, error) in [
         (&["o:={'bad"][..], "\"o\" is not valid JSON: byte 1"),

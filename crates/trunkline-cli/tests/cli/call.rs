@@ -122,7 +122,7 @@ fn the_longest_label_counts_and_dots_in_names_are_fine() {
 }
 
 #[test]
-fn a_call_starts_no_server_but_its_own() {
+fn p89_a_call_starts_no_server_but_its_own() {
     let bench = Bench::new();
     let other = bench.server(json!({"PIDFILE": bench.path("other.pid")}));
     let config = bench.config([("demo", bench.demo()), ("other", other)]);

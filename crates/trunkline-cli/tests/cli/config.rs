@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::harness::Bench;
 
 #[test]
-fn entries_losers_and_problems_are_shown_and_secrets_are_not() {
+fn p72_entries_losers_and_problems_are_shown_and_secrets_are_not() {
     let bench = Bench::new();
     let first = bench.config_at(
         "first.json",

@@ -37,7 +37,7 @@ fn piped_output_has_no_colours_unless_they_are_asked_for() {
 }
 
 #[test]
-fn secrets_are_masked_however_much_is_shown() {
+fn p72_secrets_are_masked_however_much_is_shown() {
     let bench = Bench::new();
     let tool = tool("t", "");
     let script = format!(
@@ -72,7 +72,7 @@ fn what_a_server_logs_is_shown_when_asked_for() {
 }
 
 #[test]
-fn arguments_reach_the_server_without_a_shell() {
+fn p77_arguments_reach_the_server_without_a_shell() {
     let bench = Bench::new();
     let harmful = [";touch PWNED", "$(touch PWNED)", "`touch PWNED`", "a b", "~user"];
     let script = format!("for a; do printf '%s\\n' \"$a\"; done > '{}'", bench.path("argv").display());

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use serde_json::json;
 use trunkline_tests::http::*;
 
-use crate::harness::{Bench, Ran};
+use crate::harness::{Bench, Ran, signal, wait_until};
 
 /// What was printed, with the fake's address as ADDRESS.
 fn shown(ran: &Ran, address: impl ToString) -> String {
@@ -150,4 +150,54 @@ fn machines_get_the_stages_of_http() {
     assert_eq!(names, ["config", "variables", "address", "name", "connect", "status"]);
     assert_eq!(stages[5]["error"]["kind"], json!("auth"));
     assert_eq!(ran.code, 3);
+}
+
+#[test]
+fn p64_a_session_is_ended_however_the_program_ends() {
+    for signalled in [None, Some("INT"), Some("TERM")] {
+        let (bench, gate) = (Bench::new(), Gate::new());
+        let steps = if signalled.is_some() { vec![wait(&gate)] } else { vec![default_answer()] };
+        let fake = HttpScript::new().on(rpc_call("echo"), steps).start();
+        let child = bench.command(&["call", "--url", &fake.url(), "echo", "text=hi"]).spawn().unwrap();
+        wait_until("the call", || !fake.log().rpc("tools/call").is_empty());
+        if let Some(name) = signalled {
+            signal(&child, name);
+        }
+        let code = bench.ran(&child.wait_with_output().unwrap()).code;
+        assert_eq!(
+            code,
+            match signalled {
+                None => 0,
+                Some("INT") => 130,
+                Some(_) => 143,
+            }
+        );
+        assert_eq!(fake.log().of("DELETE").len(), 1, "{signalled:?}");
+        assert!(fake.sessions().is_empty());
+    }
+}
+
+/// A server that answers every request with all it was sent.
+#[test]
+fn p72_what_a_server_throws_back_is_masked() {
+    let thrown = act(|request| {
+        let all = format!("{request:?} {}", request.text());
+        vec![send(reply(500).content("text/plain", all))]
+    });
+    let (bench, fake) = (Bench::new(), HttpScript::new().on(rpc("tools/list"), [thrown]).start());
+    let address = fake.address();
+    let entry = json!({
+        "url": format!("http://u:pw-BBB@{address}/mcp?api_key=KEY-CCC"),
+        "headers": {"Authorization": "Bearer s3cr3t-AAA", "X-Own": "${OWN}"}
+    });
+    let config = bench.config([("s", entry)]);
+    for args in [&["list", "-vvv"][..], &["list", "--json"], &["check", "-vvv"], &["config"], &["config", "--json"]] {
+        let args = [args, &["--config", &config]].concat();
+        let ran = bench.ran(&bench.command(&args).env("OWN", "own-DDDD").output().unwrap());
+        let all = format!("{}{}", ran.stdout, ran.stderr);
+        for secret in ["s3cr3t-AAA", "pw-BBB", "KEY-CCC", "own-DDDD"] {
+            assert!(!all.contains(secret), "{args:?}: {secret}: {all}");
+        }
+    }
+    assert!(!fake.log().rpc("tools/list").is_empty());
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::harness::{Bench, tool};
+use crate::harness::{Bench, SERVER, tool};
 
 const NOTE: &str =
     "note: no config was found, so this is the built-in server \"demo\" (`trunkline config` says where yours goes)\n";
@@ -79,7 +79,7 @@ fn troubled(bench: &Bench) -> String {
 }
 
 #[test]
-fn dead_servers_are_a_line_each_and_no_failure() {
+fn p88_dead_servers_are_a_line_each_and_no_failure() {
     let bench = Bench::new();
     let config = troubled(&bench);
     bench.run(&["list", "--config", &config]).is(
@@ -105,7 +105,7 @@ fn dead_servers_are_a_line_each_and_no_failure() {
 }
 
 #[test]
-fn a_required_server_that_is_dead_is_a_failure() {
+fn p88_a_required_server_that_is_dead_is_a_failure() {
     let bench = Bench::new();
     let config = bench.config([
         ("good", bench.server(json!({"TOOLS": tool("echo", "")}))),
@@ -142,7 +142,7 @@ fn the_machine_form_has_the_servers_words_and_the_failures() {
 }
 
 #[test]
-fn a_silent_server_is_pending_and_holds_nobody_up() {
+fn p89_a_silent_server_is_pending_and_holds_nobody_up() {
     let bench = Bench::new();
     let config = bench.config([
         ("silent", json!({"command": "/bin/sh", "args": ["-c", "exec sleep 600"]})),
@@ -177,4 +177,41 @@ fn servers_can_be_given_on_the_command_line() {
     assert_eq!(twice.code, 2);
     let open = bench.run(&["list", "--stdio", "sh 'x"]);
     open.is(2, "", "error: A ' in \"sh 'x\" is never closed\n");
+}
+
+#[test]
+fn p88_every_kind_of_dead_server_costs_itself_alone() {
+    let bench = Bench::new();
+    let answer = r#"answer "\"result\":{\"tools\":[$TOOLS]}""#;
+    let refusing = SERVER.replace(answer, r#"answer '"error":{"code":-32603,"message":"disk full"}'"#);
+    assert_ne!(refusing, SERVER);
+    let refusing = bench.write("refusing.sh", refusing);
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let closed = format!("http://{}/mcp", listener.local_addr().unwrap());
+    drop(listener);
+    let write = |with_good: bool, required: bool| {
+        let dead = [
+            ("missing", json!({"command": "no-such-program-zz"})),
+            ("closed", json!({"url": closed, "required": required})),
+            ("refusing", json!({"command": "/bin/sh", "args": [refusing]})),
+        ];
+        let [missing, closed, refusing] = dead;
+        match with_good {
+            true => {
+                bench.config([("good", bench.server(json!({"TOOLS": tool("echo", "")}))), missing, closed, refusing])
+            }
+            false => bench.config([missing, closed, refusing]),
+        }
+    };
+    let ran = bench.run(&["list", "--config", &write(true, false)]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "good\n  echo()\n"), "{ran:?}");
+    for told in ["failed missing: ", "failed closed: ", "failed refusing: disk full"] {
+        assert!(ran.stderr.contains(told), "{}", ran.stderr);
+    }
+    assert!(ran.stderr.ends_with("1 tool from 1 of 4 servers, 3 failed\n"), "{}", ran.stderr);
+    let ran = bench.run(&["list", "--config", &write(true, true)]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (7, "good\n  echo()\n"), "{ran:?}");
+    assert!(ran.stderr.contains("closed"), "{}", ran.stderr);
+    let ran = bench.run(&["list", "--config", &write(false, false)]);
+    assert!(ran.code != 0 && ran.stdout.is_empty(), "{ran:?}");
 }

@@ -9,6 +9,7 @@ mod cassette;
 mod check;
 mod config;
 mod ending;
+mod entries;
 mod harness;
 mod hostile;
 mod http;

@@ -38,7 +38,7 @@ fn a_file_gets_the_exact_bytes_and_is_not_replaced_unasked() {
 }
 
 #[test]
-fn a_resource_that_two_servers_have_needs_its_server() {
+fn p47_a_resource_that_two_servers_have_needs_its_server() {
     let bench = Bench::new();
     let config = bench.config([("one", bench.demo()), ("two", bench.demo())]);
     bench.run(&["read", "demo://square/3", "--from", "two", "--config", &config]).is(0, "9\n", "");
@@ -51,7 +51,7 @@ fn a_resource_that_two_servers_have_needs_its_server() {
 }
 
 #[test]
-fn names_that_lead_elsewhere_stay_in_the_directory() {
+fn p77_names_that_lead_elsewhere_stay_in_the_directory() {
     let bench = Bench::new();
     let uris = ["file:///../../../tmp/pwn", "../../x", "CON", "a\\u0000b", "x:."];
     let contents: Vec<_> = uris.iter().map(|uri| format!(r#"{{"uri":"{uri}","blob":"AAECAwT/"}}"#)).collect();

@@ -188,3 +188,43 @@ async fn p64_nothing_of_a_session_runs_on_after_its_end() {
     };
     assert!(tokio::time::timeout(AT_ONCE, gone).await.is_ok(), "{} tasks, and {after_one} before", tasks());
 }
+
+/// What the server was asked to keep in mind is gone with its session, so the next session is asked again, before
+/// anything else is.
+#[tokio::test]
+async fn p52_subscriptions_and_the_log_level_are_asked_for_again() {
+    let fake = HttpScript::new().start();
+    let client = client(&fake);
+    let ask = async |method: &str, params: serde_json::Value| {
+        client.request(method, Some(params.into())).await.unwrap();
+    };
+    ask("resources/subscribe", json!({"uri": "a:1"})).await;
+    ask("resources/subscribe", json!({"uri": "a:2"})).await;
+    ask("resources/unsubscribe", json!({"uri": "a:2"})).await;
+    ask("logging/setLevel", json!({"level": "warning"})).await;
+    fake.forget_sessions();
+    assert_eq!(echo(&client, "x").await.unwrap(), json!("x"));
+    let log = fake.log();
+    let sent = |method: &str| log.rpc(method).iter().map(|sent| sent.params()).collect::<Vec<_>>();
+    assert_eq!(sent("resources/subscribe").last(), Some(&json!({"uri": "a:1"})));
+    assert_eq!((sent("resources/subscribe").len(), sent("logging/setLevel").len()), (3, 2));
+    assert_eq!(sent("logging/setLevel").last(), Some(&json!({"level": "warning"})));
+    let (renewed, again) = (&log.rpc("resources/subscribe")[2], &log.rpc("tools/call")[1]);
+    assert!(renewed.at < again.at && renewed.header("mcp-session-id") == again.header("mcp-session-id"));
+    client.disconnect().await;
+    assert_eq!(echo(&client, "y").await.unwrap(), json!("y"));
+    assert_eq!(log.rpc("resources/subscribe").len(), 3, "a connection that was closed on purpose is over");
+}
+
+#[tokio::test]
+async fn p52_a_subscription_that_cannot_be_renewed_is_told() {
+    let refusal = [error(-32002, "no such resource")];
+    let fake = HttpScript::new().on(rpc("resources/subscribe").nth(2), refusal).start();
+    let client = client(&fake);
+    client.request("resources/subscribe", Some(json!({"uri": "a:1"}).into())).await.unwrap();
+    fake.forget_sessions();
+    assert_eq!(echo(&client, "x").await.unwrap(), json!("x"));
+    let warnings = client.warnings();
+    let told = |part: &str| warnings.iter().any(|warning| warning.contains(part));
+    assert!(told("the subscription to a:1") && told("no such resource"), "{warnings:?}");
+}

@@ -14,22 +14,22 @@ use crate::rig::{SOON, limits, ms};
 use crate::smoke::FAKE;
 
 /// Fakes behind one `MultiServer`; each logs to a file of its own.
-struct Servers {
-    multi: MultiServer,
-    dir: TempDir,
+pub(crate) struct Servers {
+    pub(crate) multi: MultiServer,
+    pub(crate) dir: TempDir,
 }
 
 impl Servers {
     /// A list waits as long for the rest as a test may take, so that a busy machine doesn't cut it short.
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::bounded(Limits { settle: SOON, max_backoff: ms(1), ..limits() })
     }
 
-    fn bounded(limits: Limits) -> Self {
+    pub(crate) fn bounded(limits: Limits) -> Self {
         Self { multi: MultiServer::with_limits(limits), dir: TempDir::new() }
     }
 
-    fn with<'a>(servers: impl IntoIterator<Item = (&'a str, Script)>) -> Self {
+    pub(crate) fn with<'a>(servers: impl IntoIterator<Item = (&'a str, Script)>) -> Self {
         let mut all = Self::new();
         for (label, script) in servers {
             all.add(label, script);
@@ -38,11 +38,16 @@ impl Servers {
     }
 
     /// Adds a fake.
-    fn add(&mut self, label: &str, script: Script) -> Client {
+    pub(crate) fn add(&mut self, label: &str, script: Script) -> Client {
         self.add_with(label, script, |builder| builder)
     }
 
-    fn add_with(&mut self, label: &str, script: Script, set_up: impl FnOnce(ClientBuilder) -> ClientBuilder) -> Client {
+    pub(crate) fn add_with(
+        &mut self,
+        label: &str,
+        script: Script,
+        set_up: impl FnOnce(ClientBuilder) -> ClientBuilder,
+    ) -> Client {
         let log = self.dir.join(format!("{label}.log"));
         let script = script.log(log).starts(self.dir.join(format!("{label}.starts"))).write_to(&self.dir);
         let builder = Client::stdio(FAKE, [script.to_str().unwrap()]).label(label).limits(limits()).timeout(SOON * 3);
@@ -52,16 +57,16 @@ impl Servers {
     }
 
     /// Adds a server whose command doesn't exist.
-    fn add_dead(&mut self, label: &str) {
+    pub(crate) fn add_dead(&mut self, label: &str) {
         self.multi.add(dead(label)).unwrap();
     }
 
-    fn log(&self, label: &str) -> Log {
+    pub(crate) fn log(&self, label: &str) -> Log {
         Log::at(self.dir.join(format!("{label}.log")))
     }
 
     /// How often this was sent to a server.
-    fn sent(&self, label: &str, method: &str) -> usize {
+    pub(crate) fn sent(&self, label: &str, method: &str) -> usize {
         self.log(label).sent(method).len()
     }
 

@@ -20,7 +20,7 @@ fn impatient() -> Limits {
 }
 
 #[tokio::test]
-async fn the_good_ones_are_listed_and_the_others_told() {
+async fn p88_the_good_ones_are_listed_and_the_others_told() {
     let mut servers = Servers::with([("good", marked("good", &["x"])), ("failing", failing())]);
     servers.add_dead("dead");
     servers.add("dies", Script::new().on("initialize", [stderr("no key\n"), exit(3)]));
@@ -50,7 +50,7 @@ async fn the_good_ones_are_listed_and_the_others_told() {
 }
 
 #[tokio::test]
-async fn resources_and_prompts_are_as_tolerant() {
+async fn p88_resources_and_prompts_are_as_tolerant() {
     let good = Script::new().resources([resource("a:1")]).templates([template("t:{x}")]).prompts([prompt("p")]);
     let mut servers = Servers::with([("good", good)]);
     servers.add_dead("dead");
@@ -63,7 +63,7 @@ async fn resources_and_prompts_are_as_tolerant() {
 }
 
 #[tokio::test]
-async fn when_all_are_dead_the_list_is_an_error() {
+async fn p88_when_all_are_dead_the_list_is_an_error() {
     let mut servers = Servers::with([("failing", failing())]);
     servers.add_dead("dead");
     let error = servers.multi.tools().await.unwrap_err();
@@ -73,7 +73,7 @@ async fn when_all_are_dead_the_list_is_an_error() {
 }
 
 #[tokio::test]
-async fn a_required_server_is_no_option() {
+async fn p88_a_required_server_is_no_option() {
     let dir = TempDir::new();
     let good = json!({"command": FAKE, "args": [Script::new().write_to(&dir)]});
     let entries = |required: bool| {
@@ -89,7 +89,7 @@ async fn a_required_server_is_no_option() {
 }
 
 #[tokio::test]
-async fn a_call_of_a_ready_server_does_not_wait_for_one_that_starts() {
+async fn p89_a_call_of_a_ready_server_does_not_wait_for_one_that_starts() {
     let mut servers = Servers::new();
     let go = servers.dir.join("go");
     servers.add("b", marked("b", &["x"]).on("initialize", [wait_file(&go), default_answer()]));
@@ -111,7 +111,7 @@ async fn a_call_of_a_ready_server_does_not_wait_for_one_that_starts() {
 }
 
 #[tokio::test]
-async fn a_list_does_not_wait_for_the_slowest_and_tells_when_it_is_there() {
+async fn p89_a_list_does_not_wait_for_the_slowest_and_tells_when_it_is_there() {
     let mut servers = Servers::bounded(impatient());
     let go = servers.dir.join("go");
     servers.add("a", marked("a", &["x"]));
@@ -147,7 +147,7 @@ async fn whoever_cannot_wait_says_so() {
 }
 
 #[tokio::test]
-async fn a_call_to_a_dead_server_says_why_it_is_dead() {
+async fn p88_a_call_to_a_dead_server_says_why_it_is_dead() {
     let mut servers = Servers::with([("good", marked("good", &["x"]))]);
     servers.add_dead("dead");
     for _ in 0..2 {

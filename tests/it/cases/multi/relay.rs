@@ -39,7 +39,7 @@ fn strange() -> Script {
 }
 
 #[tokio::test]
-async fn definitions_and_results_pass_with_fields_that_nobody_knows() {
+async fn p96_definitions_and_results_pass_with_fields_that_nobody_knows() {
     let servers = Servers::with([("s", strange())]);
     let client = downstream(&servers);
     let tools = client.request("tools/list", None).await.unwrap();
@@ -61,7 +61,7 @@ async fn definitions_and_results_pass_with_fields_that_nobody_knows() {
 }
 
 #[tokio::test]
-async fn params_pass_with_fields_that_nobody_knows() {
+async fn p49_p96_params_pass_with_fields_that_nobody_knows() {
     let servers = Servers::with([("s", strange())]);
     let client = downstream(&servers);
     for (method, params) in [
@@ -82,7 +82,7 @@ async fn params_pass_with_fields_that_nobody_knows() {
 }
 
 #[tokio::test]
-async fn errors_pass_with_code_and_data() {
+async fn p96_errors_pass_with_code_and_data() {
     let data = raw(r#"{"id":9007199254740993}"#);
     let script = Script::new().on(call("echo"), [respond_error_data(-32050, "quota", data)]);
     let servers = Servers::with([("s", script)]);
@@ -92,7 +92,7 @@ async fn errors_pass_with_code_and_data() {
 }
 
 #[tokio::test]
-async fn a_long_list_is_served_as_one_page_and_a_forged_cursor_refused() {
+async fn p49_a_long_list_is_served_as_one_page_and_a_forged_cursor_refused() {
     let page = |from: usize, to: usize| (from..to).map(|n| tool(&format!("t{n}"))).collect::<Vec<_>>();
     let servers = Servers::with([("s", Script::new().pages("tools/list", [page(0, 8), page(8, 14)]))]);
     let client = downstream(&servers);
@@ -105,7 +105,7 @@ async fn a_long_list_is_served_as_one_page_and_a_forged_cursor_refused() {
 }
 
 #[tokio::test]
-async fn a_single_server_that_is_served_on_keeps_its_own_pages() {
+async fn p49_a_single_server_that_is_served_on_keeps_its_own_pages() {
     let page = |from: usize, to: usize| (from..to).map(|n| tool(&format!("t{n}"))).collect::<Vec<_>>();
     let mut servers = Servers::new();
     let upstream = servers.add("s", Script::new().pages("tools/list", [page(0, 8), page(8, 14)]));
@@ -142,7 +142,7 @@ async fn each_client_hears_of_a_change_once() {
 }
 
 #[tokio::test]
-async fn clients_are_told_when_a_late_server_is_there() {
+async fn p89_clients_are_told_when_a_late_server_is_there() {
     let mut servers = Servers::bounded(Limits { settle: ms(200), ..limits() });
     let go = servers.dir.join("go");
     servers.add("a", marked("a", &["x"]));
@@ -160,7 +160,7 @@ async fn clients_are_told_when_a_late_server_is_there() {
 }
 
 #[tokio::test]
-async fn updates_of_a_resource_reach_those_who_subscribed() {
+async fn p93_updates_of_a_resource_reach_those_who_subscribed() {
     let script = Script::new()
         .capabilities(json!({"tools": {}, "resources": {"subscribe": true}}))
         .resources([resource("a:1"), resource("a:2")])

@@ -22,7 +22,7 @@ fn expanding(mark: &str, templates: &[&str]) -> Script {
 }
 
 #[tokio::test]
-async fn a_uri_on_two_servers_has_to_be_addressed_with_its_server() {
+async fn p47_a_uri_on_two_servers_has_to_be_addressed_with_its_server() {
     for order in [["s1", "s2"], ["s2", "s1"]] {
         let servers = Servers::with(order.map(|label| {
             let uris = ["timezone://info", &format!("only://{label}")];
@@ -45,7 +45,7 @@ async fn a_uri_on_two_servers_has_to_be_addressed_with_its_server() {
 }
 
 #[tokio::test]
-async fn a_uri_is_routed_by_the_template_it_fits() {
+async fn p48_a_uri_is_routed_by_the_template_it_fits() {
     let mut servers =
         Servers::with([("s1", expanding("s1", &["file:///{path}"])), ("s2", expanding("s2", &["db://{t}/{id}"]))]);
     for (uri, mark) in [("db://users/7", "s2"), ("file:///a%20b", "s1"), ("file:///ä/b c", "s1")] {
@@ -63,7 +63,7 @@ async fn a_uri_is_routed_by_the_template_it_fits() {
 }
 
 #[tokio::test]
-async fn a_uri_that_is_not_listed_goes_to_the_only_server_with_resources() {
+async fn p48_a_uri_that_is_not_listed_goes_to_the_only_server_with_resources() {
     let servers = Servers::with([("plain", Script::new()), ("files", holding("files", &["a:1"]))]);
     assert_eq!(servers.multi.read("a:2").await.unwrap(), "files a:2");
     let two = Servers::with([("x", holding("x", &["a:1"])), ("y", holding("y", &["b:1"]))]);

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
+use serde_json::json;
 use trunkline::{CallContext, ErrorKind, Limits, MultiServer, Outcome};
 use trunkline_tests::*;
 
@@ -219,4 +220,24 @@ async fn p06_a_server_that_ran_for_a_while_starts_afresh() {
     tokio::time::sleep(ms(3050)).await; // the time itself is what is tested
     assert_eq!(rig.call("quit").await.unwrap_err().kind(), ErrorKind::Closed);
     assert!(is_ready().await, "it ran: nothing to rest for");
+}
+
+/// A new process knows nothing of what the old one was asked to tell.
+#[tokio::test]
+async fn p52_subscriptions_and_the_log_level_outlive_a_crash() {
+    let rig = Rig::with(|_| Script::new().tools([tool("echo"), tool("quit")]).on(call("quit"), [exit(1)]), |it| it);
+    let ask = async |method: &str, params: serde_json::Value| {
+        rig.client.request(method, Some(params.into())).await.unwrap();
+    };
+    ask("logging/setLevel", json!({"level": "error"})).await;
+    ask("resources/subscribe", json!({"uri": "a:1"})).await;
+    rig.call("quit").await.unwrap_err();
+    assert_eq!(rig.call("echo").await.unwrap(), "ok");
+    let methods = rig.log.methods();
+    let second = methods.iter().rposition(|method| method == "initialize").unwrap();
+    assert_eq!(
+        methods[second..],
+        ["initialize", "notifications/initialized", "logging/setLevel", "resources/subscribe", "tools/call"]
+    );
+    assert_eq!(rig.log.sent("resources/subscribe")[1].params(), json!({"uri": "a:1"}));
 }
