@@ -3,7 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use trunkline::{Client, ClientBuilder, Limits, Result};
+use trunkline::{Client, ClientBuilder, Environment, Limits, Result};
+use trunkline_tests::http::Bridge;
 use trunkline_tests::*;
 
 use crate::smoke::FAKE;
@@ -20,16 +21,35 @@ pub(crate) fn limits() -> Limits {
     Limits { exit_grace: ms(300), term_grace: ms(300), ..Limits::default() }
 }
 
+/// How a client reaches a fake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Over {
+    Stdio,
+    Http,
+    Sse,
+}
+
+impl Over {
+    pub(crate) const ALL: [Over; 3] = [Over::Stdio, Over::Http, Over::Sse];
+}
+
 /// A client of a fake, where the fake logs to and its directory.
 pub(crate) struct Rig {
+    pub(crate) over: Over,
     pub(crate) client: Client,
     pub(crate) log: Log,
     pub(crate) dir: TempDir,
+    _bridge: Option<Bridge>,
 }
 
 /// A client of a fake that follows this script.
 pub(crate) fn rig(script: Script) -> Rig {
     Rig::with(|_| script, |builder| builder)
+}
+
+/// The same server over each transport, one after the other.
+pub(crate) fn everywhere(script: Script) -> impl Iterator<Item = Rig> {
+    Rig::each(move |_| script.clone(), |builder| builder)
 }
 
 impl Rig {
@@ -38,11 +58,37 @@ impl Rig {
         script: impl FnOnce(&TempDir) -> Script,
         set_up: impl FnOnce(ClientBuilder) -> ClientBuilder,
     ) -> Rig {
+        Rig::over(Over::Stdio, script, set_up)
+    }
+
+    /// The same over each transport, one after the other.
+    pub(crate) fn each(
+        script: impl Fn(&TempDir) -> Script,
+        set_up: impl Fn(ClientBuilder) -> ClientBuilder,
+    ) -> impl Iterator<Item = Rig> {
+        Over::ALL.into_iter().map(move |over| Rig::over(over, &script, &set_up))
+    }
+
+    pub(crate) fn over(
+        over: Over,
+        script: impl FnOnce(&TempDir) -> Script,
+        set_up: impl FnOnce(ClientBuilder) -> ClientBuilder,
+    ) -> Rig {
         let dir = TempDir::new();
         let log = Log::at(dir.join("log"));
         let script = script(&dir).log(log.path()).starts(dir.join("starts")).write_to(&dir);
-        let builder = Client::stdio(FAKE, [script.to_str().unwrap()]).label("fake").limits(limits()).timeout(SOON * 3);
-        Rig { client: set_up(builder).build().unwrap(), log, dir }
+        let bridge = (over != Over::Stdio).then(|| Bridge::start(FAKE, &script, over == Over::Sse));
+        let builder = match &bridge {
+            None => Client::stdio(FAKE, [script.to_str().unwrap()]),
+            Some(bridge) if over == Over::Sse => Client::sse(bridge.url()),
+            Some(bridge) => Client::http(bridge.url()),
+        };
+        let builder = match over {
+            Over::Stdio => builder,
+            _ => builder.environment(Environment::from_pairs::<&str, &str>([])), // no proxies
+        };
+        let client = set_up(builder.label("fake").limits(limits()).timeout(SOON * 3)).build().unwrap();
+        Rig { over, client, log, dir, _bridge: bridge }
     }
 
     /// Calls a tool without arguments; the result's text.

@@ -3,6 +3,7 @@
 #![cfg(unix)]
 
 mod answers;
+mod bridge;
 mod helpers;
 mod http;
 mod http_between;

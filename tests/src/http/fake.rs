@@ -31,6 +31,10 @@ impl HttpFake {
         HttpFake { state, address, thread: Some(thread) }
     }
 
+    pub(crate) fn state(&self) -> &Arc<State> {
+        &self.state
+    }
+
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address

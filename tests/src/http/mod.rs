@@ -20,6 +20,7 @@
 //!
 //! The fake has a thread of its own, so a test may block; it ends with its value. Everything a client sent is in
 //! [`HttpLog`]. [`HttpScript::start_tls`] is the same server behind TLS, with HTTP/2 where the client wants it.
+//! [`Bridge`] puts the program `fake` behind HTTP, to play the same script over every transport.
 //! [`Proxy`] stands between a client and any server; [`ForwardProxy`] is what `HTTPS_PROXY` names.
 //!
 //! # What it does without rules
@@ -71,6 +72,7 @@
 //! In every text, `$ID` is the JSON of the request's id and `$SESSION` its session.
 #![allow(missing_debug_implementations, reason = "a script holds closures")]
 
+mod bridge;
 mod connection;
 mod defaults;
 mod event;
@@ -90,6 +92,7 @@ mod step;
 mod tls;
 mod writer;
 
+pub use bridge::Bridge;
 pub use event::Event;
 pub use fake::HttpFake;
 pub use forward::ForwardProxy;

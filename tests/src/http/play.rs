@@ -1,15 +1,17 @@
 //! Does the steps of a rule, one after the other.
 
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use serde_json::json;
 use tokio::sync::broadcast::error::RecvError;
 
+use super::bridge::Lines;
 use super::defaults;
 use super::request::HttpRequest;
 use super::state::{Pushed, State};
-use super::step::{Framing, Reply, Step};
+use super::step::{Framing, Reply, Step, reply};
 use super::writer::{Out, Stop, Written};
 
 /// Answers a request: by its rule, else by default. The response is whole afterwards, or the connection over.
@@ -76,6 +78,7 @@ async fn in_time<O: Out>(state: &State, request: &HttpRequest, out: &mut O, step
             state.push(String::from_utf8(text).expect("an event is text"));
         }
         Step::Listen => listen(state, request, out).await?,
+        Step::Follow(lines) => follow(out, lines).await?,
         Step::Hang => std::future::pending().await,
         Step::Wait(gate) => gate.pass().await,
         Step::WaitRequest(on) => {
@@ -118,6 +121,27 @@ async fn listen<O: Out>(state: &State, request: &HttpRequest, out: &mut O) -> Wr
             Err(RecvError::Lagged(lost)) => panic!("a stream that listens lost {lost} events"),
         }
     }
+}
+
+/// Passes the lines of a program on: an answer that comes alone as JSON, else all of them as events.
+async fn follow<O: Out>(out: &mut O, lines: &Lines) -> Written {
+    let next = || std::future::poll_fn(|cx| lines.lock().unwrap_or_else(PoisonError::into_inner).poll_recv(cx));
+    let events = reply(200).header("Content-Type", "text/event-stream").chunked();
+    while let Some((line, last)) = next().await {
+        if last && !out.is_open() {
+            let body = reply(200).content("application/json", &line);
+            out.head(&body).await?;
+            return out.body(&line).await;
+        }
+        if !out.is_open() {
+            out.head(&events).await?;
+        }
+        out.body(&[b"event: message\ndata: ", &line[..], b"\n\n"].concat()).await?;
+        if last {
+            return Ok(());
+        }
+    }
+    Err(Stop::Cut) // the program is gone
 }
 
 /// Puts the request's id and session in.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
+use super::bridge::Lines;
 use super::event::Event;
 use super::gate::Gate;
 use super::request::HttpRequest;
@@ -24,6 +25,7 @@ pub enum Step {
     Body(Vec<u8>),
     Push(Event),
     Listen,
+    Follow(Lines),
     Wire(Vec<u8>),
     Pieces { bytes: usize, pause_us: u64 },
     EndAt { bytes: usize, reset: bool },

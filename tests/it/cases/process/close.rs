@@ -137,7 +137,7 @@ async fn p87_dropping_a_client_is_no_failure() {
     let rig = rig(Script::new());
     rig.client.connect().await.unwrap();
     let mut events = rig.client.events();
-    let Rig { client, dir: _dir, log: _log } = rig;
+    let Rig { client, dir: _dir, log: _log, .. } = rig;
     drop(client);
     let mut heard = Vec::new();
     while let Some(event) = events.next().await {
