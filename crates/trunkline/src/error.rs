@@ -253,7 +253,8 @@ impl Error {
         self.0.data.as_ref()
     }
 
-    /// The whole result of a tool that reported an error (kind [`ErrorKind::Tool`]).
+    /// The whole result of a tool that reported an error (kind [`ErrorKind::Tool`]), or that failed its output schema (kind
+    /// [`ErrorKind::Protocol`]).
     pub fn tool_result(&self) -> Option<&ToolResult> {
         self.0.result.as_ref()
     }

@@ -221,7 +221,7 @@ async fn a_call_waits_for_its_own_server_alone() {
 }
 
 #[tokio::test]
-async fn the_first_keeps_a_name_and_later_ones_are_told_apart() {
+async fn p44_the_first_keeps_a_name_and_later_ones_are_told_apart() {
     let (a, b) = (Server::new(["search", "f"]), Server::new(["search"]));
     let tools = ToolSet::builder().mcp(a.client("a")).mcp(b.client("b")).tool(local("f")).build().unwrap();
     let listed = names(&tools).await;
@@ -242,7 +242,7 @@ async fn the_first_keeps_a_name_and_later_ones_are_told_apart() {
 }
 
 #[tokio::test]
-async fn a_name_that_was_given_out_keeps_its_meaning() {
+async fn p44_p50_a_name_that_was_given_out_keeps_its_meaning() {
     let (a, b) = (Server::new(["search"]), Server::new(["search"]));
     a.set_broken(true);
     let tools = ToolSet::builder().mcp(a.client("a")).mcp(b.client("b")).build().unwrap();
@@ -255,7 +255,7 @@ async fn a_name_that_was_given_out_keeps_its_meaning() {
 }
 
 #[tokio::test]
-async fn names_that_models_do_not_take_are_altered() {
+async fn p43_names_that_models_do_not_take_are_altered() {
     let long = "x".repeat(80);
     let server = Server::new(["files.read/all", &long]);
     let tools = ToolSet::builder().mcp(server.client("s")).build().unwrap();
@@ -293,7 +293,7 @@ async fn arguments_are_checked_before_they_leave() {
 }
 
 #[tokio::test]
-async fn a_schema_that_cannot_be_used_checks_nothing() {
+async fn p30_a_schema_that_cannot_be_used_checks_nothing() {
     let server = Server::new(["f"]);
     server.set_schema(json!({"type": "object", "properties": {"a": {"type": "no such type"}}}));
     let tools = ToolSet::builder().mcp(server.client("s")).build().unwrap();
@@ -306,7 +306,7 @@ async fn a_schema_that_cannot_be_used_checks_nothing() {
 }
 
 #[tokio::test]
-async fn another_schema_is_seen_once_it_is_listed() {
+async fn p50_another_schema_is_seen_once_it_is_listed() {
     let server = Server::new(["f"]);
     let client = server.client("s");
     let tools = ToolSet::builder().mcp(&client).build().unwrap();

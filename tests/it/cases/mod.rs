@@ -9,5 +9,6 @@ mod gateway;
 mod http;
 mod lists;
 mod multi;
+mod outputs;
 mod process;
 mod rpc;

@@ -7,7 +7,7 @@ use crate::args;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::progress::Spinner;
 use crate::render::content::{self, Sink};
-use crate::render::{Screen, escape};
+use crate::render::{DIM, Screen, escape};
 use crate::servers::Servers;
 use crate::shape::Shape;
 use crate::signature::Signature;
@@ -50,6 +50,10 @@ impl Call {
 
     fn show(&self, result: &ToolResult, address: &str, screen: &Screen) -> Outcome<Exit> {
         let exit = if result.is_error() { Exit::ToolError } else { Exit::Done };
+        if let Some(why) = result.schema_mismatch() {
+            let told = format!("warning: the result of {address} doesn't fit its outputSchema: {why}");
+            screen.note(&escape::line(&told));
+        }
         let sink = Sink { dir: self.args.output.as_deref(), option: "use -o DIR" };
         if self.args.raw || screen.json {
             if sink.dir.is_some() {
@@ -68,7 +72,11 @@ impl Call {
         }
         let said = if text.trim().is_empty() { "it did not say which".to_owned() } else { text };
         let head = crate::render::paint(crate::render::RED, "error");
-        screen.report(&format!("{head}: the tool {} reported an error: {said}", escape::line(address)));
+        let told = match result.structured().filter(|_| !result.content().is_empty()) {
+            Some(data) => format!("\n  {} {}", crate::render::paint(DIM, "data     "), escape::json(&data.to_string())),
+            None => String::new(),
+        };
+        screen.report(&format!("{head}: the tool {} reported an error: {said}{told}", escape::line(address)));
         Err(Failure::told(exit))
     }
 }

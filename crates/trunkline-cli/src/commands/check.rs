@@ -150,6 +150,7 @@ async fn examine(client: &Client, servers: &Servers) -> Report {
     }
     lists(client, &mut report).await;
     report.oddities.extend(client.warnings());
+    report.oddities.extend(client.stray_output());
     report
 }
 

@@ -41,15 +41,25 @@ pub(crate) fn block(block: &ContentBlock, screen: &Screen, sink: Sink<'_>) -> Ou
         }
         "resource" => match block.embedded() {
             Some(contents) => embedded(&contents, sink)?,
-            None => value_text(block.raw(), screen),
+            None => unsupported(&kind, block, screen),
         },
         "resource_link" => {
             let name = block.raw().get("name").and_then(|name| name.as_text()).unwrap_or_default();
             let uri = escape::line(&block.uri().unwrap_or_default());
             format!("{} {uri} {}", paint(DIM, "link:"), paint(DIM, escape::line(&name))).trim_end().to_owned()
         }
-        _ => value_text(block.raw(), screen),
+        _ => unsupported(&kind, block, screen),
     })
+}
+
+/// A block of a kind that this version doesn't know, or that lacks what its kind needs, with all it holds.
+fn unsupported(kind: &str, block: &ContentBlock, screen: &Screen) -> String {
+    let what = match kind {
+        "" => "block without a type".to_owned(),
+        "text" | "resource" => format!("{kind} block without its {kind}"),
+        other => format!("unsupported block type {}", escape::line(other)),
+    };
+    format!("{} {}", paint(DIM, format!("{what}:")), value_text(block.raw(), screen))
 }
 
 fn embedded(contents: &ResourceContents, sink: Sink<'_>) -> Outcome<String> {

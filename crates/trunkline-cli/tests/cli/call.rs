@@ -30,7 +30,7 @@ fn results_are_printed_as_what_they_are() {
 }
 
 #[test]
-fn binary_content_is_saved_and_replaces_nothing() {
+fn p37_binary_content_is_saved_and_replaces_nothing() {
     let bench = Bench::new();
     let out = bench.path("out").display().to_string();
     let ran = bench.run(&["call", "-q", "demo.picture", "-o", &out]);
@@ -56,7 +56,7 @@ fn an_error_result_is_told_and_has_its_code() {
 }
 
 #[test]
-fn the_machine_form_is_the_servers_result_to_the_byte() {
+fn p33_p36_the_machine_form_is_the_servers_result_to_the_byte() {
     let bench = Bench::new();
     let result = r#"{"structuredContent":{"a":9007199254740993,"b":18446744073709551615,"c":123456789012345678901234567890,"d":1.0,"e":1e400,"f":-0.0,"g":0.1},"content":[],"x-own":[ 1 , 2 ]}"#;
     let server = bench.server(json!({"TOOLS": tool("t", ""), "CALL": format!("\"result\":{result}")}));
@@ -68,6 +68,82 @@ fn the_machine_form_is_the_servers_result_to_the_byte() {
         0,
         "{\"a\":9007199254740993,\"b\":18446744073709551615,\"c\":123456789012345678901234567890,\"d\":1.0,\"e\":1e400,\
          \"f\":-0.0,\"g\":0.1}\n",
+        "",
+    );
+}
+
+#[test]
+fn p32_blocks_of_unknown_kinds_are_shown_for_what_they_are() {
+    let bench = Bench::new();
+    let blocks = r#"{"type":"text","text":"A"},{"type":"json","json":{"k":1.0}},{"type":"audio","data":"AAAA","mimeType":"audio/ogg"},{"type":"hologram_v9","x":1},{"type":"text"},{"no":"type"}"#;
+    let result = format!("{{\"content\":[{blocks}]}}");
+    let server = bench.server(json!({"TOOLS": tool("t", ""), "CALL": format!("\"result\":{result}")}));
+    let config = bench.config([("s", server)]);
+    bench.run(&["call", "s.t", "--config", &config]).is(
+        0,
+        "A\n\
+         unsupported block type json: {\"type\":\"json\",\"json\":{\"k\":1.0}}\n\
+         audio, 3 bytes, audio/ogg (use -o DIR to save)\n\
+         unsupported block type hologram_v9: {\"type\":\"hologram_v9\",\"x\":1}\n\
+         text block without its text: {\"type\":\"text\"}\n\
+         block without a type: {\"no\":\"type\"}\n",
+        "",
+    );
+    bench.run(&["call", "s.t", "--json", "--config", &config]).is(0, &format!("{result}\n"), "");
+}
+
+/// What a tool promises and doesn't keep is told beside what it gives; what it says of its failure is never hidden.
+#[test]
+fn p34_p35_a_result_that_does_not_fit_is_shown_with_a_warning() {
+    let bench = Bench::new();
+    let schema = r#"{"type":"object","required":["data"],"properties":{"data":{"type":"number"}}}"#;
+    let tools = format!(r#"{{"name":"t","inputSchema":{{"type":"object"}},"outputSchema":{schema}}}"#);
+    let answering = |result: &str| bench.server(json!({"TOOLS": tools, "CALL": format!("\"result\":{result}")}));
+    let misfit = r#"{"content":[{"type":"text","text":"t"}],"structuredContent":{"data":"x"}}"#;
+    let denied =
+        r#"{"isError":true,"content":[{"type":"text","text":"denied"}],"structuredContent":{"error":{"code":7}}}"#;
+    let mut strict = answering(misfit);
+    strict["strictOutput"] = json!(true);
+    let config = bench.config([
+        ("misfit", answering(misfit)),
+        ("bare", answering(r#"{"content":[{"type":"text","text":"t"}]}"#)),
+        ("denied", answering(denied)),
+        ("strict", strict),
+    ]);
+    let call = |address: &str, more: &[&str]| bench.run(&[&["call", address, "--config", &config], more].concat());
+    let why = "doesn't fit its outputSchema: \"data\" has to be a number, not \"x\"";
+    call("misfit.t", &[]).is(0, "t\n", &format!("warning: the result of misfit.t {why}\n"));
+    let machine = call("misfit.t", &["--json"]);
+    assert_eq!((machine.code, machine.stdout.trim_end()), (0, misfit));
+    call("bare.t", &[]).is(
+        0,
+        "t\n",
+        "warning: the result of bare.t doesn't fit its outputSchema: it has no structured content\n",
+    );
+    call("denied.t", &[]).is(
+        1,
+        "",
+        "error: the tool denied.t reported an error: denied\n  data      {\"error\":{\"code\":7}}\n",
+    );
+    assert_eq!(call("denied.t", &["--json"]).stdout.trim_end(), denied);
+    let refused = call("strict.t", &[]);
+    assert_eq!((refused.code, refused.stdout.as_str()), (6, ""));
+    assert!(refused.stderr.starts_with(&format!("error: The result of tool \"t\" {why}\n")), "{refused:?}");
+    assert!(refused.stderr.contains("\nhint: Without strictOutput"), "{refused:?}");
+}
+
+#[test]
+fn p38_prompt_messages_of_every_shape_are_shown_and_lose_nothing() {
+    let bench = Bench::new();
+    let messages = r#"{"messages":[{"role":"user","content":{"type":"image","data":"iVBORw0=","mimeType":"image/png"}},{"role":"assistant","content":[{"type":"resource","resource":{"uri":"f:1","blob":"AAAA"}},{"type":"resource_link","uri":"f:2","name":"n","size":5}]},{"role":"system","content":{"type":"text","text":"s"}},{"role":"user","content":"plain"}]}"#;
+    let server = bench.server(json!({"PROMPTS": r#"{"name":"p"}"#, "GET": format!("\"result\":{messages}")}));
+    let config = bench.config([("s", server)]);
+    bench.run(&["prompt", "s.p", "--json", "--config", &config]).is(0, &format!("{messages}\n"), "");
+    bench.run(&["prompt", "s.p", "--config", &config]).is(
+        0,
+        "user:\nimage, 5 bytes, image/png (use -o DIR to save)\n\n\
+         assistant:\nbinary, 3 bytes, application/octet-stream (use -o DIR to save)\nlink: f:2 n\n\n\
+         system:\ns\n\nuser:\nplain\n",
         "",
     );
 }
@@ -133,7 +209,7 @@ fn p89_a_call_starts_no_server_but_its_own() {
 }
 
 #[test]
-fn errors_of_the_protocol_and_deadlines_have_their_codes() {
+fn p85_errors_of_the_protocol_and_deadlines_have_their_codes() {
     let bench = Bench::new();
     let refusing = bench.server(json!({
         "TOOLS": tool("t", ""), "CALL": r#""error":{"code":-32602,"message":"bad \u001b[2J cursor","data":{"at":7}}"#

@@ -27,6 +27,18 @@ fn a_good_server_passes_every_stage() {
 }
 
 #[test]
+fn p11_text_on_the_standard_output_is_counted_and_shown() {
+    let bench = Bench::new();
+    let noise = "=====\n[INFO] listening\n\u{1b}[32mgreen\u{1b}[0m";
+    let config = bench.config([("loud", bench.server(json!({"TOOLS": tool("t", ""), "NOISE": noise})))]);
+    let ran = bench.run(&["check", "--config", &config]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let told = "It wrote 3 lines on its standard output that are no messages (first: =====)";
+    assert!(ran.stdout.contains(told), "{ran:?}");
+    assert!(!ran.stdout.contains('\u{1b}'), "{ran:?}");
+}
+
+#[test]
 fn the_stage_that_failed_is_named_with_one_fix() {
     let bench = Bench::new();
     let config = bench.config([
@@ -113,6 +125,7 @@ fn what_is_odd_is_warned_about() {
             "  warn the name of tool \"ѕend\" mixes alphabets (U+0455)",
             "  warn the description of tool \"ѕend\" hides characters: U+001B, U+202E, U+200B",
             "  warn writes text on its standard output that is no message; it was skipped",
+            "  warn It wrote 1 line on its standard output that is no message (first: Listening on stdio)",
         ]
     );
     assert_eq!((ran.code, ran.stderr.as_str()), (0, "1 server: 0 fine, 1 with warnings\n"));

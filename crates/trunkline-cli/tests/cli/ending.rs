@@ -27,7 +27,7 @@ fn started(bench: &Bench, args: &[String]) -> std::process::Child {
 }
 
 #[test]
-fn p01_an_interrupt_cancels_at_the_server_and_leaves_no_process() {
+fn p01_p85_an_interrupt_cancels_at_the_server_and_leaves_no_process() {
     for (name, code) in [("INT", 130), ("TERM", 143)] {
         let bench = Bench::new();
         let child = started(&bench, &slow(&bench, json!({})));

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_trunkline");
 
 /// A server in plain shell. What it does is said by variables: LOG gets every line it reads, PIDFILE its process;
-/// TOOLS, CALL, RESOURCES, READ and INFO are what it answers; SLOW makes it keep calls unanswered.
+/// TOOLS, CALL, RESOURCES, READ, PROMPTS and GET are what it answers; SLOW makes it keep calls unanswered.
 pub(crate) const SERVER: &str = r#"
 [ -n "$PIDFILE" ] && echo $$ > "$PIDFILE"
 [ -n "$NOISE" ] && printf '%s\n' "$NOISE"
@@ -20,6 +20,7 @@ pub(crate) const SERVER: &str = r#"
 answer() { printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$1"; }
 caps='"tools":{}'
 [ -n "$RESOURCES" ] && caps="$caps,\"resources\":{}"
+[ -n "$PROMPTS" ] && caps="$caps,\"prompts\":{}"
 while IFS= read -r line; do
   [ -n "$LOG" ] && printf '%s\n' "$line" >> "$LOG"
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
@@ -31,6 +32,8 @@ while IFS= read -r line; do
     *'"method":"resources/list"'*) answer "\"result\":{\"resources\":[$RESOURCES]}" ;;
     *'"method":"resources/templates/list"'*) answer "\"result\":{\"resourceTemplates\":[]}" ;;
     *'"method":"resources/read"'*) answer "$READ" ;;
+    *'"method":"prompts/list"'*) answer "\"result\":{\"prompts\":[$PROMPTS]}" ;;
+    *'"method":"prompts/get"'*) answer "$GET" ;;
   esac
 done
 [ -z "$STUBBORN" ] || { trap '' TERM; while :; do sleep 1; done; }

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::harness::Bench;
 
 #[test]
-fn text_is_printed_and_binary_is_not() {
+fn p37_text_is_printed_and_binary_is_not() {
     let bench = Bench::new();
     let readme = bench.run(&["read", "-q", "demo://readme"]);
     assert!(readme.code == 0 && readme.stdout.starts_with("# The demo server\n"), "{readme:?}");
@@ -22,7 +22,7 @@ fn text_is_printed_and_binary_is_not() {
 }
 
 #[test]
-fn a_file_gets_the_exact_bytes_and_is_not_replaced_unasked() {
+fn p37_a_file_gets_the_exact_bytes_and_is_not_replaced_unasked() {
     let bench = Bench::new();
     let file = bench.path("logo.png").display().to_string();
     bench.run(&["read", "demo://logo", "-o", &file, "-q"]).is(0, "", "");
@@ -76,7 +76,7 @@ fn p77_names_that_lead_elsewhere_stay_in_the_directory() {
 }
 
 #[test]
-fn odd_base64_is_read_and_broken_base64_is_told() {
+fn p37_odd_base64_is_read_and_broken_base64_is_told() {
     let bench = Bench::new();
     let contents = r#"{"uri":"x:a","blob":"AAECAwT/"},{"uri":"x:c","blob":"_-8"},{"uri":"x:d","blob":"!!"},{"uri":"x:e","text":"t"}"#;
     let read = format!("\"result\":{{\"contents\":[{contents}]}}");

@@ -202,6 +202,11 @@ impl Client {
         self.0.warnings()
     }
 
+    /// What the server wrote on its standard output since it was connected that is no message, in a sentence.
+    pub fn stray_output(&self) -> Option<String> {
+        self.0.stray_output()
+    }
+
     /// Asks the server for its tools again and forgets what was known of them.
     ///
     /// # Errors

@@ -37,6 +37,7 @@ pub struct ClientBuilder {
     handler: Option<SharedHandler>,
     identity: Option<Identity>,
     limits: Option<Limits>,
+    strict_output: bool,
     pub(super) environment: Option<Environment>,
     tape: Option<Tape>,
 }
@@ -205,6 +206,15 @@ impl ClientBuilder {
         self
     }
 
+    /// Whether a result whose structured content doesn't fit its tool's output schema is an error, of kind
+    /// [`Protocol`](crate::ErrorKind::Protocol), that holds the whole result. Off by default: such a result is delivered
+    /// ([`schema_mismatch`](crate::ToolResult::schema_mismatch)) and told in [`warnings`](Client::warnings). Error results are
+    /// never checked, and neither is a tool whose schema can't be used.
+    pub fn strict_output(mut self, strict_output: bool) -> Self {
+        self.strict_output = strict_output;
+        self
+    }
+
     /// The environment that variables of a configuration and inherited ones are taken from. This process's own
     /// by default, as it is when the client is built.
     pub fn environment(mut self, environment: Environment) -> Self {
@@ -329,6 +339,10 @@ impl ClientBuilder {
         self.namespaced
     }
 
+    pub(super) fn is_strict(&self) -> bool {
+        self.strict_output
+    }
+
     pub(super) fn own_label(&self) -> Option<String> {
         self.label.clone()
     }
@@ -378,6 +392,7 @@ impl ClientBuilder {
             identity: self.identity.unwrap_or_default(),
             limits: Arc::new(self.limits.unwrap_or_default()),
             required: false,
+            strict_output: self.strict_output,
             origin: None,
             spoken: Spoken::default(),
             track,

@@ -73,7 +73,8 @@ impl ClientBuilder {
         };
         let setup = base.setup_of(entry.label().to_owned(), plan, shown);
         let origin = Some(entry.origin().to_string());
-        Setup { label: entry.label().to_owned(), required: entry.required(), origin, ..setup }
+        let strict_output = self.is_strict() || entry.strict_output();
+        Setup { label: entry.label().to_owned(), required: entry.required(), strict_output, origin, ..setup }
     }
 
     fn own_environment(&self) -> Environment {

@@ -283,6 +283,12 @@ impl Client {
         self.managed.hub().warnings()
     }
 
+    /// What the server wrote on its standard output since it was connected that is no message, in a sentence: how many lines,
+    /// and the first of them. It was skipped.
+    pub fn stray_output(&self) -> Option<String> {
+        self.managed.noise()
+    }
+
     /// Asks the server for its tools again and forgets what was known of them.
     ///
     /// # Errors

@@ -52,6 +52,11 @@ impl Entry {
         self.fields.required
     }
 
+    /// Whether a result that doesn't fit its tool's output schema is an error (`"strictOutput": true`).
+    pub fn strict_output(&self) -> bool {
+        self.fields.strict_output
+    }
+
     /// Looks up everything the entry refers to.
     ///
     /// # Errors
@@ -144,6 +149,9 @@ impl Entry {
         }
         if self.disabled {
             add("disabled", true.into());
+        }
+        if self.fields.strict_output {
+            add("strictOutput", true.into());
         }
         if self.fields.required {
             add("required", true.into());

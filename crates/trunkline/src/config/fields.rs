@@ -23,6 +23,7 @@ pub(crate) struct Fields {
     pub(crate) start_timeout: Option<Duration>,
     pub(crate) max_timeout: Option<Duration>,
     pub(crate) required: bool,
+    pub(crate) strict_output: bool,
     pub(crate) tools: ToolFilter,
     pub(crate) bounds: Bounds,
 }
@@ -69,6 +70,7 @@ impl Fields {
             start_timeout: reader.duration("startTimeout", odd)?,
             max_timeout: reader.duration("maxTimeout", odd)?,
             required: reader.flag("required")?,
+            strict_output: reader.flag("strictOutput")?,
             tools: reader.tools()?,
             bounds: reader.bounds()?,
         })

@@ -9,6 +9,7 @@ use crate::suggest;
 const KEYS: &[&str] = &[
     "command", "args", "env", "cwd", "inheritEnv", "url", "headers", "type", "protocol", "timeout", "startTimeout",
     "maxTimeout", "disabled", "required", "tools", "envFile", "caFile", "bearerCommand", "limits",
+    "strictOutput",
 ];
 
 /// Keys that mean the same as ours to other programs.

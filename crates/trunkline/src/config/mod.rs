@@ -6,8 +6,9 @@
 //! A file is JSON with comments and trailing commas, and holds its entries under `mcpServers` (or `servers`,
 //! as VS Code writes it). An entry has a `command` (with `args`, `env`, `cwd`, `inheritEnv`) or a `url` (with
 //! `headers`), and may have `type`, `protocol`, `timeout`, `startTimeout`, `maxTimeout`, `disabled`,
-//! `required`, `tools` (`{"allow": [...], "deny": [...]}`, patterns over the server's tool names) and `limits` (the
-//! fields of [`Limits`](crate::Limits) by name: `{"maxMessage": "64MiB"}`).
+//! `required`, `tools` (`{"allow": [...], "deny": [...]}`, patterns over the server's tool names), `limits` (the
+//! fields of [`Limits`](crate::Limits) by name: `{"maxMessage": "64MiB"}`) and `strictOutput` (a result that doesn't fit its
+//! tool's output schema is an error).
 //! Durations are seconds, or text such as `"500ms"`.
 //!
 //! # Variables and paths

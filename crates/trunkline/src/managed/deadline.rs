@@ -87,7 +87,7 @@ where
     let Deadlines { timeout: Some(timeout), cap, .. } = deadlines else {
         return match deadlines.cap {
             None => make(cx.clone()).await,
-            Some(cap) => race(make(cx.clone()), tokio::time::sleep(cap), || too_long(what, cap)).await,
+            Some(cap) => race(make(cx.clone()), tokio::time::sleep(cap), || too_long(what, cap, None)).await,
         };
     };
     let begun = Instant::now();
@@ -98,8 +98,8 @@ where
         biased;
         outcome = make(cx) => outcome,
         capped = &mut expiry => Err(match cap {
-            Some(cap) if capped => too_long(what, cap),
-            _ => no_answer(what, timeout),
+            Some(cap) if capped => too_long(what, cap, Some(timeout)),
+            _ => no_answer(what, timeout, cap),
         }),
     }
 }
@@ -134,15 +134,17 @@ async fn expiry(begun: Instant, timeout: Duration, deadlines: Deadlines<'_>, cx:
     }
 }
 
-fn no_answer(what: What<'_>, timeout: Duration) -> Error {
-    let message = format!("No answer to {what} within {} s (timeout)", timeout.as_secs_f64());
+fn no_answer(what: What<'_>, timeout: Duration, cap: Option<Duration>) -> Error {
+    let cap = cap.map(|cap| format!("; max total {} s", cap.as_secs_f64())).unwrap_or_default();
+    let message = format!("No answer to {what} within {} s (timeout{cap})", timeout.as_secs_f64());
     let hint = "Raise the timeout if the server is right to take so long: timeout in code and config, --timeout on the \
                 command line";
     Error::new(ErrorKind::Deadline, message).with_hint(hint).with_may_have_run(true)
 }
 
-fn too_long(what: What<'_>, cap: Duration) -> Error {
-    let message = format!("{what} took over {} s in all (max total, maxTimeout)", cap.as_secs_f64());
+fn too_long(what: What<'_>, cap: Duration, timeout: Option<Duration>) -> Error {
+    let timeout = timeout.map(|timeout| format!("; timeout {} s", timeout.as_secs_f64())).unwrap_or_default();
+    let message = format!("{what} took over {} s in all (max total, maxTimeout{timeout})", cap.as_secs_f64());
     let hint = "Raise max_timeout in code, maxTimeout in the config";
     Error::new(ErrorKind::Deadline, message).with_hint(hint).with_may_have_run(true)
 }

@@ -7,6 +7,7 @@ mod catalogue;
 mod deadline;
 mod live;
 mod open;
+mod outputs;
 mod over;
 mod wishes;
 
@@ -66,6 +67,8 @@ pub(crate) struct Setup {
     pub(crate) limits: Arc<Limits>,
     /// A dead one is an error for whoever unites servers.
     pub(crate) required: bool,
+    /// Whether a result that doesn't fit its tool's output schema is an error.
+    pub(crate) strict_output: bool,
     /// The file and line it was configured in.
     pub(crate) origin: Option<String>,
     /// What an HTTP server of a guessed kind spoke last.
@@ -230,6 +233,14 @@ impl Managed {
         open::describe(&self.setup, live.session.as_ref(), &live.redactor, error)
     }
 
+    /// What the server that is connected wrote on its standard output that is no message.
+    pub(crate) fn noise(&self) -> Option<String> {
+        match &*lock(&self.phase) {
+            Phase::Ready(live) => live.session.as_ref()?.noise().map(|noise| live.redactor.redact(&noise).into_owned()),
+            _ => None,
+        }
+    }
+
     pub(crate) fn events(&self) -> Events {
         self.hub.listen()
     }
@@ -247,7 +258,17 @@ impl Connection for Managed {
     }
 
     async fn call_tool(&self, name: &str, arguments: Arguments, cx: &CallContext) -> Result<ToolResult> {
-        let make = async |live: Arc<Live>, cx: CallContext| live.call_tool(name, arguments.clone(), &cx).await;
+        let mut outputs = self.catalogue.outputs(&self.hub);
+        if outputs.is_none() && self.setup.strict_output {
+            self.list_tools(&cx.bounds()).await?;
+            outputs = self.catalogue.outputs(&self.hub);
+        }
+        let make = async |live: Arc<Live>, cx: CallContext| {
+            let result = live.call_tool(name, arguments.clone(), &cx).await?;
+            let Some(outputs) = &outputs else { return Ok(result) };
+            let tell = |text: String| self.hub.emit(EventKind::Warning(live.redactor.redact(&text).into_owned()));
+            outputs.checked(name, result, self.setup.strict_output, &self.setup.limits, tell)
+        };
         self.call(What("tools/call", Some(name)), cx, make).await.map_err(|error| error.with_context("tool", name))
     }
 

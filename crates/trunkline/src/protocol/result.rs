@@ -26,7 +26,10 @@ use crate::error::{Error, Result};
 /// # Ok::<(), trunkline::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct ToolResult(Repr);
+pub struct ToolResult {
+    repr: Repr,
+    mismatch: Option<Arc<str>>,
+}
 
 #[derive(Clone)]
 enum Repr {
@@ -37,7 +40,7 @@ enum Repr {
 impl ToolResult {
     /// A result as a server sent it.
     pub fn from_raw(raw: RawJson) -> Self {
-        Self(Repr::Wire(raw))
+        Self { repr: Repr::Wire(raw), mismatch: None }
     }
 
     /// A text result, as a server would send it.
@@ -55,7 +58,7 @@ impl ToolResult {
     /// wire it is text where it is a string, else `structuredContent` (objects; anything else as
     /// `{"result": …}`) with its JSON as text.
     pub fn local(value: Value) -> Self {
-        Self(Repr::Local(Arc::new(value)))
+        Self { repr: Repr::Local(Arc::new(value)), mismatch: None }
     }
 
     /// A failure that the model should see.
@@ -66,7 +69,7 @@ impl ToolResult {
 
     /// The exact JSON of the result.
     pub fn raw(&self) -> RawJson {
-        match &self.0 {
+        match &self.repr {
             Repr::Wire(raw) => raw.clone(),
             Repr::Local(value) => on_the_wire(value).into(),
         }
@@ -74,10 +77,25 @@ impl ToolResult {
 
     /// Whether the tool reports failure.
     pub fn is_error(&self) -> bool {
-        match &self.0 {
+        match &self.repr {
             Repr::Wire(raw) => Opened::new(raw).is_error,
             Repr::Local(_) => false,
         }
+    }
+
+    /// How the structured content fails the tool's output schema, where it does: the result is delivered all the same,
+    /// unless [`strict_output`](crate::ClientBuilder::strict_output) is set. Known for tools that were listed.
+    pub fn schema_mismatch(&self) -> Option<&str> {
+        self.mismatch.as_deref()
+    }
+
+    pub(crate) fn with_mismatch(self, mismatch: &str) -> Self {
+        Self { mismatch: Some(mismatch.into()), ..self }
+    }
+
+    /// Whether it was made in this process, of a value of this process.
+    pub(crate) fn is_local(&self) -> bool {
+        matches!(self.repr, Repr::Local(_))
     }
 
     /// The blocks in their order; unknown kinds are kept.
@@ -90,6 +108,11 @@ impl ToolResult {
         self.raw().field("structuredContent")
     }
 
+    /// Whether there is structured content that is no object, as the protocol has it up to 2025-11-25.
+    pub(crate) fn is_oddly_structured(&self) -> bool {
+        self.structured().is_some_and(|structured| !structured.is_object())
+    }
+
     /// The `_meta` object, where there is one.
     pub fn meta(&self) -> Option<RawJson> {
         self.raw().field("_meta")
@@ -98,7 +121,7 @@ impl ToolResult {
     /// All the text of the result, blocks joined by a newline; the structured content as JSON where there is
     /// no block at all.
     pub fn text(&self) -> String {
-        if let Repr::Local(value) = &self.0 {
+        if let Repr::Local(value) = &self.repr {
             return value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         }
         let blocks = self.content();
@@ -118,7 +141,7 @@ impl ToolResult {
     /// # Errors
     /// [`ErrorKind::Tool`](crate::ErrorKind::Tool) for an error result; it holds the whole result.
     pub fn into_value(self, tool: &str) -> Result<Value> {
-        let raw = match self.0 {
+        let raw = match self.repr {
             Repr::Local(value) => return Ok(Arc::unwrap_or_clone(value)),
             Repr::Wire(ref raw) => raw,
         };
@@ -146,7 +169,7 @@ impl ToolResult {
         if self.is_error() {
             return Err(Error::tool(tool, self.clone()));
         }
-        let structured = match &self.0 {
+        let structured = match &self.repr {
             Repr::Local(value) => Some(RawJson::of(value)),
             Repr::Wire(_) => self.structured(),
         };

@@ -1,5 +1,5 @@
-//! Checks a call's arguments against its tool's JSON Schema before anything is sent, and says what is wrong
-//! in plain words. Adding the tool and server to the error is left to callers.
+//! Checks a call's arguments against its tool's JSON Schema before anything is sent, and its result against the output
+//! schema, and says what is wrong in plain words. Adding the tool and server is left to callers.
 
 use std::fmt::Write as _;
 
@@ -24,6 +24,8 @@ const TOLD: usize = 5;
 /// A compiled schema.
 pub(crate) struct Checker {
     validator: Validator,
+    /// What the whole that is checked is called.
+    whole: &'static str,
     schema: Value,
 }
 
@@ -49,9 +51,19 @@ impl Checker {
             }
             _ => {}
         }
+        Self::build(schema, "The whole of the arguments")
+    }
+
+    /// Compiles a tool's output schema, under the same rules. It may be for any type.
+    pub(crate) fn of_output(schema: &RawJson, limits: &Limits) -> Result<Self, String> {
+        check_size(schema, limits)?;
+        Self::build(schema.to_value(), "The whole of it")
+    }
+
+    fn build(schema: Value, whole: &'static str) -> Result<Self, String> {
         let options = jsonschema::options().offline().should_validate_formats(false);
         match options.build(&schema) {
-            Ok(validator) => Ok(Self { validator, schema }),
+            Ok(validator) => Ok(Self { validator, whole, schema }),
             Err(error) => Err(format!("The schema can't be used: {}", cut(&error.to_string(), 200))),
         }
     }
@@ -61,13 +73,23 @@ impl Checker {
     /// # Errors
     /// [`ErrorKind::InvalidArguments`] that names each argument that doesn't, and how it should be.
     pub(crate) fn check(&self, arguments: &Arguments) -> Result<()> {
-        let value = readable(arguments.raw());
+        let Some(message) = self.problems(arguments.raw()) else { return Ok(()) };
+        let error = Error::new(ErrorKind::InvalidArguments, message);
+        Err(match self.signature() {
+            Some(signature) => error.with_hint(signature),
+            None => error,
+        })
+    }
+
+    /// What is wrong with a value, in words.
+    pub(crate) fn problems(&self, raw: &RawJson) -> Option<String> {
+        let value = readable(raw);
         let mut problems = Vec::new();
         for error in self.validator.iter_errors(&value) {
             self.describe(&error, &value, &mut problems);
         }
         if problems.is_empty() {
-            return Ok(());
+            return None;
         }
         let more = problems.len().saturating_sub(TOLD);
         problems.truncate(TOLD);
@@ -75,11 +97,7 @@ impl Checker {
         if more > 0 {
             let _ = write!(message, "; and {more} more");
         }
-        let error = Error::new(ErrorKind::InvalidArguments, message);
-        Err(match self.signature() {
-            Some(signature) => error.with_hint(signature),
-            None => error,
-        })
+        Some(message)
     }
 
     /// The names of the arguments, for a hint.
@@ -114,7 +132,7 @@ impl Checker {
                     into.push(format!("{} is unknown{}", joined(path, name), self.meant(path, name)));
                 }
             }
-            kind => into.push(format!("{} {}", place(path), fault(kind, error.instance()))),
+            kind => into.push(format!("{} {}", place(path, self.whole), fault(kind, error.instance()))),
         }
     }
 

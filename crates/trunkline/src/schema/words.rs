@@ -9,8 +9,8 @@ use crate::suggest;
 /// A value that is quoted in a message is cut here.
 const QUOTED: usize = 60;
 
-pub(super) fn place(path: &str) -> String {
-    if path.is_empty() { "The whole of the arguments".to_owned() } else { format!("\"{path}\"") }
+pub(super) fn place(path: &str, whole: &str) -> String {
+    if path.is_empty() { whole.to_owned() } else { format!("\"{path}\"") }
 }
 
 pub(super) fn joined(path: &str, name: &str) -> String {

@@ -14,8 +14,8 @@ use super::waiting::{Calls, Waiter};
 use crate::connection::{EventKind, Hub, LogMessage, Progress, SharedHandler};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{self, Limits};
-use crate::protocol::RawJson;
 use crate::protocol::jsonrpc::{self, Message, Outcome, RpcError, Unreadable};
+use crate::protocol::{RawJson, era};
 use crate::transport::{Inbox, Wire};
 
 /// The handshake isn't done; its failure is told by whoever opens the session.
@@ -33,6 +33,7 @@ pub(crate) struct Desk {
     hub: Arc<Hub>,
     handler: Option<SharedHandler>,
     phase: AtomicU8,
+    revision: OnceLock<String>,
     oddities: Oddities,
     pub(super) answering: Answering,
 }
@@ -52,6 +53,7 @@ impl Desk {
             hub: hub.clone(),
             handler: handler.clone(),
             phase: AtomicU8::new(OPENING),
+            revision: OnceLock::new(),
             oddities: Oddities::new(redactor.clone(), limits.max_warnings),
             answering: Answering::default(),
         }
@@ -63,6 +65,11 @@ impl Desk {
 
     pub(super) fn wire(&self) -> Option<Arc<Wire>> {
         self.wire.get().and_then(Weak::upgrade)
+    }
+
+    /// The revision that was agreed on.
+    pub(super) fn agreed(&self, revision: &str) {
+        let _ = self.revision.set(revision.to_owned()); // once a session
     }
 
     pub(super) fn set_established(&self) {
@@ -179,6 +186,18 @@ impl Desk {
         }
     }
 
+    /// An array came: of so many parts, of which so many were messages.
+    fn array(&self, line: &[u8], parts: usize, messages: usize) {
+        let revision = self.revision.get().filter(|revision| !era::has_arrays(revision));
+        match (parts, revision) {
+            (0, _) => self.unreadable(line, Unreadable::NotRpc),
+            (_, Some(revision)) if messages > 0 => self.warn(format!(
+                "sends several messages in one array, which its protocol version {revision} doesn't know"
+            )),
+            _ => {}
+        }
+    }
+
     /// Fails the call with this id, if it waits.
     fn fail(&self, id: Option<u64>, error: Error) {
         if let Some(waiter) = id.and_then(|id| lock(&self.calls).waiting.remove(&id)) {
@@ -269,10 +288,17 @@ pub(super) struct Reception(pub(super) Arc<Desk>);
 
 impl Inbox for Reception {
     fn message(&self, bytes: Bytes, about: Option<u64>) {
+        let bytes = jsonrpc::without_mark(bytes);
         self.0.trace("in", &bytes);
+        let (mut parts, mut messages) = (0, 0);
         let repaired = jsonrpc::split_within(bytes.clone(), self.0.limits.max_depth, &mut |message| {
+            parts += 1;
+            messages += usize::from(message.is_ok());
             self.0.take(&bytes, message, about)
         });
+        if bytes.trim_ascii_start().starts_with(b"[") {
+            self.0.array(&bytes, parts, messages);
+        }
         if repaired {
             self.0.warn("sends text with broken characters; they were replaced".to_owned());
         }

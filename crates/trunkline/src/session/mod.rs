@@ -21,7 +21,7 @@ use crate::connection::{CallContext, Connection, Events, Hub, SharedHandler};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::protocol::content::prompt_arguments;
-use crate::protocol::jsonrpc::{Field, Params};
+use crate::protocol::jsonrpc::{self, Field, Params};
 use crate::protocol::{
     Arguments, Prompt, PromptResult, RawJson, ReadResult, Resource, ResourceTemplate, ServerInfo, ToolDefinition,
     ToolResult,
@@ -116,7 +116,11 @@ impl Connection for Session {
             let message = format!("The server answered tools/call with something that is no result: {result}");
             return Err(Error::new(ErrorKind::Protocol, message).with_may_have_run(true));
         }
-        Ok(ToolResult::from_raw(result))
+        let result = ToolResult::from_raw(result);
+        if result.is_oddly_structured() {
+            self.desk.warn(format!("tool \"{name}\" gave structured content that is no object"));
+        }
+        Ok(result)
     }
 
     async fn close(&self) -> Result<()> {
@@ -154,7 +158,12 @@ impl Connection for Session {
     async fn get_prompt(&self, name: &str, arguments: Arguments, cx: &CallContext) -> Result<PromptResult> {
         let arguments = prompt_arguments(&arguments);
         let params = [("name", Field::Text(name)), ("arguments", Field::Json(arguments.raw()))];
-        calls::request(self, "prompts/get", Params::Fields(&params), cx).await.map(PromptResult::from_raw)
+        let prompt =
+            calls::request(self, "prompts/get", Params::Fields(&params), cx).await.map(PromptResult::from_raw)?;
+        if let Some(odd) = odd_roles(name, &prompt) {
+            self.desk.warn(odd);
+        }
+        Ok(prompt)
     }
 
     async fn request(&self, method: &str, params: Option<RawJson>, cx: &CallContext) -> Result<RawJson> {
@@ -168,6 +177,22 @@ impl Connection for Session {
     fn events(&self) -> Events {
         self.desk.hub().listen()
     }
+}
+
+/// The roles in a prompt that the protocol doesn't know, in words.
+fn odd_roles(name: &str, prompt: &PromptResult) -> Option<String> {
+    let mut odd = Vec::new();
+    for message in prompt.messages() {
+        let role = message.raw().get("role");
+        let role = role.map_or_else(|| "none".to_owned(), |role| jsonrpc::snippet(role.as_bytes()));
+        if !matches!(role.as_str(), "\"user\"" | "\"assistant\"") && !odd.contains(&role) {
+            odd.push(role);
+        }
+    }
+    let roles = odd.join(", ");
+    let told =
+        || format!("prompt \"{name}\" has messages of roles that are neither \"user\" nor \"assistant\": {roles}");
+    (!roles.is_empty()).then(told)
 }
 
 impl fmt::Debug for Session {

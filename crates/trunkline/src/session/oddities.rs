@@ -72,8 +72,11 @@ impl Oddities {
             (_, true) => "; it seems to spread one message over several lines, which MCP doesn't allow",
             _ => "",
         };
-        let lines = if seen.noise_count == 1 { "1 line".to_owned() } else { format!("{} lines", seen.noise_count) };
-        Some(format!("It wrote {lines} on its standard output that are no messages (first: {first}){advice}"))
+        let (lines, are) = match seen.noise_count {
+            1 => ("1 line".to_owned(), "is no message"),
+            count => (format!("{count} lines"), "are no messages"),
+        };
+        Some(format!("It wrote {lines} on its standard output that {are} (first: {first}){advice}"))
     }
 }
 

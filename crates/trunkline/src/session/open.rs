@@ -35,7 +35,9 @@ impl Session {
         let params = RawJson::from(params);
         let result = calls::request(self, "initialize", Params::Raw(&params), &CallContext::new()).await?;
         let info = ServerInfo::from_raw(result);
-        self.wire.agreed(&checked_revision(&info)?);
+        let revision = checked_revision(&info)?;
+        self.wire.agreed(&revision);
+        self.desk.agreed(&revision);
         let _ = self.info.set(info); // once a session
         calls::notify(self, "notifications/initialized").await?;
         self.desk.set_established();

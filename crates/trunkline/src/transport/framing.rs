@@ -13,6 +13,7 @@ use tokio::sync::Notify;
 use super::Inbox;
 use crate::error::{Error, Result};
 use crate::limits;
+use crate::protocol::jsonrpc;
 
 /// Cuts lines out of what was read. Searching resumes where it stopped; one line stays one `Bytes`.
 pub(crate) struct Lines {
@@ -74,10 +75,7 @@ fn trimmed(mut line: Bytes) -> Option<Bytes> {
     let end = line.strip_suffix(b"\n").unwrap_or(&line);
     let end = end.strip_suffix(b"\r").unwrap_or(end).len();
     line.truncate(end);
-    if line.starts_with(b"\xEF\xBB\xBF") {
-        line.advance(3);
-    }
-    (!line.trim_ascii().is_empty()).then_some(line)
+    Some(jsonrpc::without_mark(line)).filter(|line| !line.trim_ascii().is_empty())
 }
 
 /// Reads lines into the inbox until the stream ends. `count` hears how many bytes came.

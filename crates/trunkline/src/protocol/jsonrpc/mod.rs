@@ -8,7 +8,7 @@ mod read;
 mod tests;
 mod write;
 
-pub(crate) use read::{Message, Outcome, RpcError, Unreadable, snippet, split, split_within};
+pub(crate) use read::{Message, Outcome, RpcError, Unreadable, snippet, split, split_within, without_mark};
 pub(crate) use write::{Field, Meta, Params, error, notification, request, result};
 
 /// The codes this crate answers with.

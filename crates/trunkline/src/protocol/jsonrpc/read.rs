@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use bytes::Bytes;
+use bytes::{Buf as _, Bytes};
 
 use super::INTERNAL_ERROR;
 use crate::protocol::raw::RawJson;
@@ -216,6 +216,15 @@ fn broken(line: &[u8], fault: Fault) -> Unreadable {
         FaultKind::Depth => Unreadable::TooDeep { id: id.map(|id| id.0) },
         _ => Unreadable::Broken { id: id.map(|id| id.0) },
     }
+}
+
+/// A text without the byte order mark that may stand before it.
+pub(crate) fn without_mark(mut text: Bytes) -> Bytes {
+    const MARK: &[u8] = b"\xEF\xBB\xBF";
+    if text.starts_with(MARK) {
+        text.advance(MARK.len());
+    }
+    text
 }
 
 /// The start of a text, safe to show: controls escaped, at most 200 characters.

@@ -25,6 +25,7 @@ pub struct ToolDefinition {
     raw: RawJson,
     name: Box<str>,
     described: bool,
+    checks_output: bool,
     oddity: Option<Oddity>,
 }
 
@@ -59,19 +60,21 @@ impl ToolDefinition {
     /// Notes what is asked of every tool in one walk over its members.
     fn walked(raw: RawJson, name: &str) -> Self {
         let text = raw.as_bytes();
-        let (mut own_name, mut described, mut oddity) = (None, false, None);
+        let (mut own_name, mut described, mut checks_output, mut oddity) = (None, false, false, None);
         for member in scan::Members::new(text) {
             let (key, value) = (&text[member.key], &text[member.value]);
             if scan::key_is(key, "name") {
                 own_name = serde_json::from_slice::<String>(value).ok();
             } else if scan::key_is(key, "description") {
                 described = value.starts_with(b"\"") && value != b"\"\"";
+            } else if scan::key_is(key, "outputSchema") {
+                checks_output = value != b"null";
             } else if scan::key_is(key, "inputSchema") {
                 oddity = schema_oddity(value);
             }
         }
         let name = own_name.map_or_else(|| name.into(), String::into_boxed_str);
-        Self { raw, name, described, oddity }
+        Self { raw, name, described, checks_output, oddity }
     }
 
     /// The same definition with another field set, such as `title`, `outputSchema` or `annotations`.
@@ -83,6 +86,11 @@ impl ToolDefinition {
     /// Whether there is a description that says something.
     pub(crate) fn is_described(&self) -> bool {
         self.described
+    }
+
+    /// Whether there is an output schema.
+    pub(crate) fn has_output_schema(&self) -> bool {
+        self.checks_output
     }
 
     /// The name on the wire, as the server knows it.

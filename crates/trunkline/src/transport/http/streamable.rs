@@ -19,6 +19,7 @@ use super::standing::may_come_back;
 use super::{ACCEPT_BOTH, ACCEPT_EVENTS, Progress, standing};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
+use crate::protocol::jsonrpc;
 use crate::redact::Secret;
 use crate::transport::{Evidence, Exchange, Inbox, Kind};
 
@@ -230,6 +231,7 @@ impl Core {
             }
             return Err(no_answer(&format!("it answered {status} with nothing in it")).with_context("stage", "content"));
         }
+        let text = jsonrpc::without_mark(text);
         if !text.trim_ascii_start().starts_with(b"{") && !text.trim_ascii_start().starts_with(b"[") {
             return Err(self.not_mcp("text that is no JSON", &text));
         }
