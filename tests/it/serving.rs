@@ -176,7 +176,7 @@ fn what_is_no_message_is_told_and_put_up_with() {
 }
 
 #[test]
-fn batches_and_missing_parts_are_understood() {
+fn p20_p24_batches_and_missing_parts_are_understood() {
     let mut served = Served::start();
     served.line(r#"[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"ping","params":null}]"#);
     assert_eq!(served.answer(&json!(1))["result"], json!({}));

@@ -58,7 +58,7 @@ async fn arguments_that_do_not_fit_never_leave() {
 }
 
 #[tokio::test]
-async fn a_list_that_changed_is_read_again_before_the_next_call() {
+async fn p50_a_list_that_changed_is_read_again_before_the_next_call() {
     let dir = TempDir::new();
     let log = Log::at(dir.join("log"));
     let script = Script::new()

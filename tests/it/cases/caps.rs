@@ -27,7 +27,7 @@ fn assert_names(error: &trunkline::Error, cap: &str) {
 }
 
 #[tokio::test]
-async fn a_message_has_a_cap_over_a_pipe() {
+async fn p16_a_message_has_a_cap_over_a_pipe() {
     let max = Limits { max_message: CAP, ..limits() };
     let within = bounded(Script::new().on(call("echo"), [line(&answer_of(CAP))]), max.clone());
     assert!(within.call("echo").await.is_ok());
@@ -42,7 +42,7 @@ async fn a_message_has_a_cap_over_a_pipe() {
 }
 
 #[tokio::test]
-async fn a_message_has_a_cap_over_http() {
+async fn p16_a_message_has_a_cap_over_http() {
     let json = |body: &str| vec![http::send(http::reply(200).content("application/json", body))];
     let events = |body: &str| vec![http::sse(), http::event(http::Event::data(body))];
     for form in [json, events] {
@@ -62,7 +62,7 @@ async fn a_message_has_a_cap_over_http() {
 }
 
 #[tokio::test]
-async fn nesting_has_a_cap_that_costs_one_call() {
+async fn p21_nesting_has_a_cap_that_costs_one_call() {
     let nested = |levels: usize| {
         // two levels are the message and its result
         let deep = format!("{}1{}", "[".repeat(levels - 2), "]".repeat(levels - 2));
@@ -141,7 +141,7 @@ async fn questions_at_once_have_a_cap_and_the_rest_is_refused() {
 }
 
 #[tokio::test]
-async fn lists_have_caps_of_pages_entries_and_bytes() {
+async fn p40_lists_have_caps_of_pages_entries_and_bytes() {
     let two = || Script::new().pages("tools/list", [[tool("a"), tool("b")], [tool("c"), tool("d")]]);
     let page = r#"{"tools":[{"name":"a"}]}"#;
     let one = || Script::new().on("tools/list", [line(&format!(r#"{{"jsonrpc":"2.0","id":$ID,"result":{page}}}"#))]);

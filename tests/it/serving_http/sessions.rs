@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
-use trunkline::{Client, EventKind, HttpAnswers, HttpServer, HttpServerLimits, HttpServing};
+use trunkline::{Client, EventKind, Filtered, HttpAnswers, HttpServer, HttpServerLimits, HttpServing, ToolFilter};
 use trunkline_tests::{Script, TempDir, eventually, notify, offload, set_tools, text, tool};
 
 use super::{Peer, call, initialize, request, serving};
@@ -108,26 +108,33 @@ async fn without_sessions_each_post_stands_alone() {
     assert_eq!(serving.sessions(), 0);
 }
 
+/// Every client of a gateway hears once that a list changed, and what a filter hides stays hidden.
 #[tokio::test]
-async fn changes_are_told_on_the_standing_stream() {
+async fn p50_each_client_is_told_once_of_a_change_on_its_standing_stream() {
     let script = Script::new().tools([tool("more")]).on(
         trunkline_tests::call("more"),
-        [set_tools([tool("most")]), notify("notifications/tools/list_changed"), text("ok")],
+        [set_tools([tool("most"), tool("b")]), notify("notifications/tools/list_changed"), text("ok")],
     );
     let upstream = Client::stdio(crate::smoke::FAKE, script.args()).build().unwrap();
     let mut events = upstream.events();
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let serving = HttpServer::new(upstream.connection()).serve(listener).unwrap();
-    let peer = Peer::begin(&serving, NEWEST).await;
-    let mut standing = peer.get().await;
+    let filtered = Filtered::new(upstream.connection(), ToolFilter::new([], ["b"]).unwrap());
+    let serving = HttpServer::new(filtered).serve(listener).unwrap();
+    let (peer, other) = (Peer::begin(&serving, NEWEST).await, Peer::begin(&serving, NEWEST).await);
+    let mut streams = [peer.get().await, other.get().await];
     peer.call(1, "more", json!({})).await;
-    assert_eq!(standing.message().await.unwrap().json()["method"], "notifications/tools/list_changed");
-    assert_eq!(
-        peer.post(request(2, "tools/list", json!({}))).await.answer().await["result"]["tools"][0]["name"],
-        "most"
-    );
+    for standing in &mut streams {
+        assert_eq!(standing.message().await.unwrap().json()["method"], "notifications/tools/list_changed");
+    }
+    for peer in [peer, other] {
+        let listed = peer.post(request(2, "tools/list", json!({}))).await.answer().await;
+        let tools = listed["result"]["tools"].as_array().unwrap();
+        assert_eq!((tools.len(), &tools[0]["name"]), (1, &json!("most")));
+    }
     serving.stop().await.unwrap();
-    assert!(standing.message().await.is_none());
+    for mut standing in streams {
+        assert!(standing.message().await.is_none());
+    }
     while !matches!(events.next().await.unwrap().kind, EventKind::Closed) {}
 }
 

@@ -112,7 +112,7 @@ async fn p94_what_needs_no_answer_gets_202() {
 }
 
 #[tokio::test]
-async fn batches_belong_to_one_revision() {
+async fn p20_batches_belong_to_one_revision() {
     let serving = serving(|http| http).await;
     let batch =
         json!([request(1, "ping", json!({})), notification("n", json!({})), call(2, "echo", json!({"text": "x"}))]);

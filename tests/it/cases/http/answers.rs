@@ -156,7 +156,7 @@ async fn p20_a_batch_settles_every_call_it_answers() {
 }
 
 #[tokio::test]
-async fn an_answer_has_its_largest_size() {
+async fn p16_an_answer_has_its_largest_size() {
     let big = |size: usize| {
         let text = format!(
             r#"{{"jsonrpc":"2.0","id":$ID,"result":{{"content":[{{"type":"text","text":"{}"}}]}}}}"#,
@@ -184,7 +184,7 @@ async fn an_answer_has_its_largest_size() {
 }
 
 #[tokio::test]
-async fn an_answer_in_small_pieces_is_whole() {
+async fn p17_an_answer_in_small_pieces_is_whole() {
     let text = "日本語🎉é".repeat(50);
     let answer = json!({"jsonrpc": "2.0", "id": 0, "result": {"content": [{"type": "text", "text": &text}]}});
     let answer = answer.to_string().replace("\"id\":0", "\"id\":$ID");

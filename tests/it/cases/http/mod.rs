@@ -23,11 +23,11 @@ use trunkline_tests::http::HttpFake;
 /// Much more than anything here takes that doesn't wait for a limit, and less than any of the limits.
 const AT_ONCE: Duration = Duration::from_secs(5);
 
-fn at(url: impl Into<String>) -> ClientBuilder {
+pub(super) fn at(url: impl Into<String>) -> ClientBuilder {
     Client::http(url).label("fake").environment(Environment::from_pairs::<&str, &str>([]))
 }
 
-fn client(fake: &HttpFake) -> Client {
+pub(super) fn client(fake: &HttpFake) -> Client {
     at(fake.url()).build().unwrap()
 }
 

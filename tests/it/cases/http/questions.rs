@@ -40,7 +40,7 @@ fn check(fake: &HttpFake) {
 }
 
 #[tokio::test]
-async fn a_call_s_stream_may_ask() {
+async fn p26_a_call_s_stream_may_ask() {
     let ask = asked().map(|(id, method, _)| event(Event::request(json!(id), method, json!({}))));
     let all = asked().map(|(id, ..)| wait_request(post().contains(&format!("\"{id}\""))));
     let steps = [vec![sse()], ask.to_vec(), all.to_vec(), vec![event(Event::data(OK))]].concat();
@@ -52,7 +52,7 @@ async fn a_call_s_stream_may_ask() {
 }
 
 #[tokio::test]
-async fn the_standing_stream_may_ask() {
+async fn p26_the_standing_stream_may_ask() {
     let fake = HttpScript::new().listening().start();
     let client = at(fake.url()).handler(handlers()).build().unwrap();
     client.connect().await.unwrap();

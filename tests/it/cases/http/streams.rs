@@ -188,7 +188,7 @@ async fn p85_a_dropped_call_is_cancelled_once() {
 }
 
 #[tokio::test]
-async fn sixty_four_calls_at_once_stream_side_by_side() {
+async fn p86_sixty_four_calls_at_once_stream_side_by_side() {
     let gate = Gate::new();
     let fake = HttpScript::new().sse_answers().on(rpc_call("echo"), [wait(&gate), default_answer()]).start();
     let client = client(&fake);

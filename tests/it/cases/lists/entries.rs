@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 use trunkline_tests::*;
 
 use super::everything;
-use crate::rig::rig;
+use crate::rig::everywhere;
 
 #[tokio::test]
-async fn a_bad_definition_costs_itself_and_is_reported() {
-    let rig = rig(Script::new().tools([
+async fn p30_a_bad_definition_costs_itself_and_is_reported() {
+    for rig in everywhere(Script::new().tools([
         tool("good1"),
         json!({"name": "n1"}),
         json!({"name": "n2", "inputSchema": null}),
@@ -20,29 +20,30 @@ async fn a_bad_definition_costs_itself_and_is_reported() {
         json!(null),
         json!({"name": "n5", "inputSchema": [1], "description": 5, "annotations": "x"}),
         tool("good2"),
-    ]));
-    let tools = rig.client.list_tools().await.unwrap();
-    let listed: Vec<_> = tools.iter().map(|tool| tool.name()).collect();
-    assert_eq!(listed, ["good1", "n1", "n2", "n3", "n4", "n5", "good2"]);
-    for tool in tools.iter().filter(|tool| tool.name() != "n4") {
-        assert_eq!(tool.input_schema().to_value()["type"], "object", "{}", tool.name());
+    ])) {
+        let tools = rig.client.list_tools().await.unwrap();
+        let listed: Vec<_> = tools.iter().map(|tool| tool.name()).collect();
+        assert_eq!(listed, ["good1", "n1", "n2", "n3", "n4", "n5", "good2"]);
+        for tool in tools.iter().filter(|tool| tool.name() != "n4") {
+            assert_eq!(tool.input_schema().to_value()["type"], "object", "{}", tool.name());
+        }
+        for warning in [
+            "tools[5] was left out: it has no name",
+            "tools[6] was left out: it has a name that is no text",
+            "tools[7] was left out: it is no object",
+            "tools[8] was left out: it is no object",
+            "tool \"n4\": inputSchema has type \"string\" instead of \"object\"",
+            "tool \"n5\": inputSchema is no object",
+        ] {
+            assert!(rig.warned(warning), "{warning} isn't among {:?}", rig.client.warnings());
+        }
+        assert_eq!(rig.client.warnings().len(), 6);
+        assert_eq!(rig.call("n1").await.unwrap(), "ok");
     }
-    for warning in [
-        "tools[5] was left out: it has no name",
-        "tools[6] was left out: it has a name that is no text",
-        "tools[7] was left out: it is no object",
-        "tools[8] was left out: it is no object",
-        "tool \"n4\": inputSchema has type \"string\" instead of \"object\"",
-        "tool \"n5\": inputSchema is no object",
-    ] {
-        assert!(rig.warned(warning), "{warning} isn't among {:?}", rig.client.warnings());
-    }
-    assert_eq!(rig.client.warnings().len(), 6);
-    assert_eq!(rig.call("n1").await.unwrap(), "ok");
 }
 
 #[tokio::test]
-async fn null_is_as_good_as_absent_everywhere() {
+async fn p31_null_is_as_good_as_absent_everywhere() {
     let absent = json!({
         "name": "a", "title": null, "description": null, "inputSchema": {"type": "object"}, "outputSchema": null,
         "annotations": null, "_meta": null, "icons": null
@@ -52,7 +53,7 @@ async fn null_is_as_good_as_absent_everywhere() {
         "content": [{"type": "text", "text": "ok", "annotations": null, "_meta": null}],
         "isError": null, "structuredContent": null, "_meta": null
     });
-    let rig = rig(everything()
+    for rig in everywhere(everything()
         .on(
             "initialize",
             [respond(json!({
@@ -84,7 +85,7 @@ async fn null_is_as_good_as_absent_everywhere() {
             [respond(json!({
                 "description": null, "messages": [{"role": "user", "content": {"type": "text", "text": "m"}}]
             }))],
-        ));
+        )) {
     let tool = &rig.client.list_tools().await.unwrap()[0];
     assert_eq!(tool.description(), "MCP tool 'a' from fake.");
     let definition = trunkline::Tool::definition(tool);
@@ -104,21 +105,25 @@ async fn null_is_as_good_as_absent_everywhere() {
     assert_eq!((info.version(), info.instructions(), info.offers("logging")), (String::new(), None, false));
     assert!(rig.client.warnings().is_empty(), "{:?}", rig.client.warnings());
     assert!(!rig.log.lines().iter().any(|line| line.contains("null")), "nulls are never written");
+    }
 }
 
 #[tokio::test]
-async fn of_two_entries_with_one_name_the_first_is_used() {
+async fn p45_of_two_entries_with_one_name_the_first_is_used() {
     let twice = |field: &str| vec![json!({field: "a", "description": "1"}), json!({field: "a", "description": "2"})];
-    let rig = rig(Script::new()
-        .pages("tools/list", [twice("name"), vec![tool("b"), tool("a")]])
-        .resources(twice("uri"))
-        .prompts(twice("name")));
-    let tools = rig.client.list_tools().await.unwrap();
-    assert_eq!(tools.iter().map(|tool| (tool.name(), tool.description())).next().unwrap(), ("a", "1".to_owned()));
-    assert_eq!(tools.len(), 2);
-    assert_eq!(rig.client.list_resources().await.unwrap()[0].description().unwrap(), "1");
-    assert_eq!(rig.client.list_prompts().await.unwrap()[0].description().unwrap(), "1");
-    let warnings = rig.client.warnings();
-    let expected = ["tools/list", "resources/list", "prompts/list"];
-    assert_eq!(warnings, expected.map(|method| format!("{method} lists \"a\" twice; the first is used")));
+    for rig in everywhere(
+        Script::new()
+            .pages("tools/list", [twice("name"), vec![tool("b"), tool("a")]])
+            .resources(twice("uri"))
+            .prompts(twice("name")),
+    ) {
+        let tools = rig.client.list_tools().await.unwrap();
+        assert_eq!(tools.iter().map(|tool| (tool.name(), tool.description())).next().unwrap(), ("a", "1".to_owned()));
+        assert_eq!(tools.len(), 2);
+        assert_eq!(rig.client.list_resources().await.unwrap()[0].description().unwrap(), "1");
+        assert_eq!(rig.client.list_prompts().await.unwrap()[0].description().unwrap(), "1");
+        let warnings = rig.client.warnings();
+        let expected = ["tools/list", "resources/list", "prompts/list"];
+        assert_eq!(warnings, expected.map(|method| format!("{method} lists \"a\" twice; the first is used")));
+    }
 }

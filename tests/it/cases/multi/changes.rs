@@ -17,7 +17,7 @@ fn changing() -> Script {
 }
 
 #[tokio::test]
-async fn a_changed_list_is_asked_for_again_before_the_next_use() {
+async fn p50_a_changed_list_is_asked_for_again_before_the_next_use() {
     let servers = Servers::with([("s", changing()), ("other", marked("other", &["x"]))]);
     assert_eq!(servers.tools().await, ["s_a", "other_x"]);
     assert_eq!(servers.call("s_a").await.unwrap(), "changed");
@@ -31,7 +31,7 @@ async fn a_changed_list_is_asked_for_again_before_the_next_use() {
 }
 
 #[tokio::test]
-async fn a_tool_that_is_gone_is_not_called() {
+async fn p50_a_tool_that_is_gone_is_not_called() {
     let script = Script::new()
         .tools([tool("a"), tool("b")])
         .on(call("a"), [set_tools([tool("a")]), notify("notifications/tools/list_changed"), text("ok")]);
@@ -43,7 +43,7 @@ async fn a_tool_that_is_gone_is_not_called() {
 }
 
 #[tokio::test]
-async fn a_namespaced_client_learns_of_changes_too() {
+async fn p50_a_namespaced_client_learns_of_changes_too() {
     let rig = Rig::with(|_| changing(), |builder| builder.label("s").namespaced(true));
     assert_eq!(rig.client.call_tool("s_a", ()).await.unwrap(), json!("changed"));
     assert_eq!(rig.client.call_tool("s_b", ()).await.unwrap(), json!("ok"));
@@ -61,7 +61,7 @@ async fn the_first_list_of_a_server_is_kept() {
 }
 
 #[tokio::test]
-async fn a_filter_still_hides_what_it_hid() {
+async fn p50_a_filter_still_hides_what_it_hid() {
     let rig = Rig::with(|_| changing(), |builder| builder);
     let filter = ToolFilter::new([], ["b"]).unwrap();
     let client = Client::from_connection(Filtered::new(rig.client.connection(), filter)).build().unwrap();
@@ -88,7 +88,7 @@ async fn a_filter_still_hides_what_it_hid() {
 }
 
 #[tokio::test]
-async fn what_a_server_lists_after_a_crash_is_what_counts() {
+async fn p50_what_a_server_lists_after_a_crash_is_what_counts() {
     let script = Script::new()
         .tools([tool("a"), tool("crash")])
         .on(call("crash"), [exit(7)])

@@ -14,7 +14,7 @@ fn is_legal(name: &str) -> bool {
 }
 
 #[tokio::test]
-async fn odd_names_are_shown_legal_and_called_exact() {
+async fn p43_odd_names_are_shown_legal_and_called_exact() {
     let label = "awslabs.aws-documentation-mcp-server";
     let long = "x".repeat(120);
     let odd = ["a.b/c", "a_b_c", "ünïcode", &long, "with space", "日本語", "quote\"d\\", "UPPER", "-"];
@@ -34,7 +34,7 @@ async fn odd_names_are_shown_legal_and_called_exact() {
 }
 
 #[tokio::test]
-async fn the_same_tool_on_two_servers_is_two_tools() {
+async fn p44_the_same_tool_on_two_servers_is_two_tools() {
     for order in [["s1", "s2"], ["s2", "s1"]] {
         let servers = Servers::with(order.map(|label| (label, marked(label, &["send_email"]))));
         assert_eq!(servers.tools().await, order.map(|label| format!("{label}_send_email")));
@@ -47,7 +47,7 @@ async fn the_same_tool_on_two_servers_is_two_tools() {
 }
 
 #[tokio::test]
-async fn a_label_that_holds_the_separator_never_leads_astray() {
+async fn p46_a_label_that_holds_the_separator_never_leads_astray() {
     let labels = ["db", "my_db", "my", "my.db", "my-db"];
     let servers = Servers::with(
         labels.map(|label| (label, marked(label, &["execute_sql", "db_execute_sql", "db__execute_sql"]))),
@@ -60,7 +60,7 @@ async fn a_label_that_holds_the_separator_never_leads_astray() {
 }
 
 #[tokio::test]
-async fn a_name_is_the_same_whichever_servers_are_up() {
+async fn p43_p46_a_name_is_the_same_whichever_servers_are_up() {
     let labels = ["my", "my_db"];
     let both = Servers::with(labels.map(|label| (label, marked(label, &["db_x", "x"]))));
     let mut half = Servers::with([("my", marked("my", &["db_x", "x"]))]);
@@ -69,7 +69,7 @@ async fn a_name_is_the_same_whichever_servers_are_up() {
 }
 
 #[tokio::test]
-async fn a_label_that_is_taken_gets_a_number_and_a_warning() {
+async fn p44_a_label_that_is_taken_gets_a_number_and_a_warning() {
     let mut servers = Servers::with([("npx", marked("1", &["a"])), ("npx", marked("2", &["a"]))]);
     servers.add("npx", marked("3", &["a"]));
     let labels: Vec<_> = servers.multi.members().into_iter().map(|member| member.label).collect();
@@ -121,7 +121,7 @@ async fn a_call_starts_and_asks_only_the_server_it_can_be_for() {
 }
 
 #[tokio::test]
-async fn an_unknown_name_is_looked_for_once() {
+async fn p46_an_unknown_name_is_looked_for_once() {
     let servers = Servers::with(["a", "b"].map(|label| (label, marked(label, &["x"]))));
     assert_eq!(servers.tools().await.len(), 2);
     for misses in 1..=3 {
@@ -154,7 +154,7 @@ async fn misses_at_the_same_time_share_one_list() {
 }
 
 #[tokio::test]
-async fn a_tool_that_appears_without_notice_is_found_at_the_first_call() {
+async fn p50_a_tool_that_appears_without_notice_is_found_at_the_first_call() {
     let script = Script::new().on(on_method("tools/call").nth(1), [set_tools([tool("old"), tool("new")]), text("ok")]);
     let servers = Servers::with([("a", script.tools([tool("old")]))]);
     servers.call("a_old").await.unwrap();
@@ -172,7 +172,7 @@ async fn a_server_that_is_added_later_is_seen() {
 }
 
 #[tokio::test]
-async fn a_list_that_changes_while_it_is_asked_for_is_good_enough_for_a_call() {
+async fn p50_a_list_that_changes_while_it_is_asked_for_is_good_enough_for_a_call() {
     let restless = [notify("notifications/tools/list_changed"), default_answer()];
     let servers = Servers::with([("a", marked("a", &["x"]).on("tools/list", restless))]);
     for _ in 0..3 {
@@ -182,7 +182,7 @@ async fn a_list_that_changes_while_it_is_asked_for_is_good_enough_for_a_call() {
 }
 
 #[tokio::test]
-async fn prompts_are_called_by_their_shown_name_or_by_their_own_where_it_is_unique() {
+async fn p44_prompts_are_called_by_their_shown_name_or_by_their_own_where_it_is_unique() {
     let answer = |mark: &str| {
         respond(json!({"messages": [{"role": "user", "content": {"type": "text", "text": format!("{mark} $NAME")}}]}))
     };

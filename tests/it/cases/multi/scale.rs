@@ -13,7 +13,7 @@ const SERVERS: usize = 50;
 const TOOLS: usize = 200;
 
 #[tokio::test]
-async fn fifty_servers_with_two_hundred_tools_each() {
+async fn p42_fifty_servers_with_two_hundred_tools_each() {
     let mut servers = Servers::new();
     for n in 0..SERVERS {
         let tools = (0..TOOLS).map(|t| tool(&format!("tool_{t}")));
@@ -38,7 +38,7 @@ async fn fifty_servers_with_two_hundred_tools_each() {
 }
 
 #[tokio::test]
-async fn only_so_many_start_at_once() {
+async fn p42_only_so_many_start_at_once() {
     const PERMITS: usize = 3;
     let patient = Duration::from_secs(600);
     let mut servers =
@@ -58,7 +58,7 @@ async fn only_so_many_start_at_once() {
 }
 
 #[tokio::test]
-async fn a_silent_server_gives_its_permit_back() {
+async fn p42_a_silent_server_gives_its_permit_back() {
     let limits = Limits { start_permits: 1, permit_hold: ms(50), settle: ms(300), ..limits() };
     let mut servers = Servers::bounded(limits);
     servers.add("silent", Script::new().on("initialize", []));
@@ -69,7 +69,7 @@ async fn a_silent_server_gives_its_permit_back() {
 }
 
 #[tokio::test]
-async fn ten_thousand_local_tools_are_merged_and_found_quickly() {
+async fn p42_ten_thousand_local_tools_are_merged_and_found_quickly() {
     let mut multi = MultiServer::new();
     for n in 0..SERVERS {
         let server =

@@ -69,9 +69,14 @@ pub(super) fn straying(dir: &TempDir, stray: Script, server: &Path) -> Vec<Strin
 }
 
 fn spawn_holder(then: &str, sh: &[String], env: &[(&str, &str)]) -> Child {
+    held(then, &[&["sh".to_owned()], sh].concat(), env)
+}
+
+/// A process that holds a connection to this server.
+fn held(then: &str, server: &[String], env: &[(&str, &str)]) -> Child {
     default_signals();
     let mut command = Command::new(env!("CARGO_BIN_EXE_holder"));
-    command.args([then, "sh"]).args(sh).envs(env.iter().copied());
+    command.arg(then).args(server).envs(env.iter().copied());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
 }
 
@@ -264,6 +269,28 @@ fn p07_a_flood_on_the_standard_error_neither_blocks_nor_piles_up() {
     assert!(grown < 5 << 20, "grown by {} KiB", grown >> 10);
     send_signal(holder.process.id(), "KILL");
     holder.assert_nothing_left();
+}
+
+/// What a long message costs in memory is a small multiple of its length.
+#[test]
+fn p15_a_long_message_costs_a_small_multiple_of_its_length() {
+    const LENGTH: u64 = 7 << 20;
+    let dir = TempDir::new();
+    let script = Script::new().tools([tool("long")]).on(call("long"), [text(&format!("$REPEAT({LENGTH},x)"))]);
+    let script = script.write_to(&dir);
+    let bridge = http::Bridge::start(FAKE, &script, false);
+    for server in [vec![FAKE.to_owned(), script.display().to_string()], vec![bridge.url()]] {
+        let mut holder = held("long", &server, &[]);
+        let mut output = BufReader::new(holder.stdout.take().unwrap());
+        assert_eq!(line(&mut output), "ready");
+        let before = peak_memory(holder.id()).unwrap();
+        drop(holder.stdin.take());
+        assert_eq!(line(&mut output), LENGTH.to_string());
+        let grown = peak_memory(holder.id()).unwrap().saturating_sub(before);
+        assert!(grown < 6 * LENGTH, "grown by {} KiB for {} over {server:?}", grown >> 10, LENGTH >> 10);
+        send_signal(holder.id(), "KILL");
+        holder.wait().unwrap();
+    }
 }
 
 /// A line without end costs no more memory than the limit allows, and the server.

@@ -4,59 +4,84 @@ use std::time::Instant;
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
-use trunkline::ErrorKind;
+use trunkline::{ErrorKind, EventKind};
 use trunkline_tests::*;
 
-use crate::rig::{Rig, assert_took, ms, rig};
+use crate::rig::{Over, Rig, assert_took, everywhere, ms};
 
 /// Every answer finds its call, whatever the order, with other requests between.
 #[tokio::test]
-async fn fifty_answers_in_reverse_find_their_calls() {
-    let rig = rig(Script::new().on(call("echo"), [gather(50, [echo_args()])]));
-    let calls = join_all((0..50).map(|n| {
-        let call = rig.client.call("echo", json!({"n": n}));
-        async move { (n, call.await.unwrap().text()) }
-    }));
-    let lists = join_all((0..5).map(|_| rig.client.list_tools()));
-    let (answers, lists) = tokio::join!(calls, lists);
-    assert!(answers.into_iter().all(|(n, text)| text == format!("{{\"n\":{n}}}")));
-    assert!(lists.into_iter().all(|list| list.unwrap().len() == 1));
+async fn p86_fifty_answers_in_reverse_find_their_calls() {
+    for rig in everywhere(Script::new().on(call("echo"), [gather(50, [echo_args()])])) {
+        let calls = join_all((0..50).map(|n| {
+            let call = rig.client.call("echo", json!({"n": n}));
+            async move { (n, call.await.unwrap().text()) }
+        }));
+        let lists = join_all((0..5).map(|_| rig.client.list_tools()));
+        let (answers, lists) = tokio::join!(calls, lists);
+        assert!(answers.into_iter().all(|(n, text)| text == format!("{{\"n\":{n}}}")));
+        assert!(lists.into_iter().all(|list| list.unwrap().len() == 1));
+    }
 }
 
 /// A slow call keeps nobody waiting.
 #[tokio::test]
-async fn a_slow_call_blocks_nobody() {
-    let rig = Rig::with(
+async fn p86_a_slow_call_blocks_nobody() {
+    for rig in Rig::each(
         |dir| {
             let held = background([wait_file(dir.join("go")), text("slow")]);
             Script::new().tools([tool("echo"), tool("slow")]).on(call("slow"), [held])
         },
         |builder| builder,
-    );
-    let slow = tokio::spawn(rig.client.call("slow", ()).into_future());
-    rig.wait_sent("tools/call", 1).await;
-    for _ in 0..20 {
-        assert_eq!(rig.call("echo").await.unwrap(), "ok");
+    ) {
+        let slow = tokio::spawn(rig.client.call("slow", ()).into_future());
+        rig.wait_sent("tools/call", 1).await;
+        for _ in 0..20 {
+            assert_eq!(rig.call("echo").await.unwrap(), "ok");
+        }
+        assert!(!slow.is_finished());
+        rig.dir.write("go", "");
+        assert_eq!(slow.await.unwrap().unwrap().text(), "slow");
     }
-    assert!(!slow.is_finished());
-    rig.dir.write("go", "");
-    assert_eq!(slow.await.unwrap().unwrap().text(), "slow");
 }
 
 /// Arrays of messages belong to one revision; what they hold settles in all.
 #[tokio::test]
-async fn answers_in_one_array_settle_each() {
+async fn p20_answers_in_one_array_settle_each() {
     let one = r#"{"jsonrpc":"2.0","id":$(a),"result":{"content":[{"type":"text","text":"a"}]}}"#;
     let two = r#"{"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"b"}]}}"#;
     let log = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}"#;
     for version in ["2025-03-26", "2025-06-18"] {
-        let rig = rig(Script::new()
+        let script = Script::new()
             .version(version)
             .on(call("echo").nth(1), [set("a", "$ID")])
-            .on(call("echo").nth(2), [line("[]"), line(&format!("[{one},{two},{log},5]"))]));
-        let (first, second) = tokio::join!(rig.call("echo"), rig.call("echo"));
-        assert_ne!(first.unwrap(), second.unwrap(), "each has its own");
-        assert_eq!(rig.call("echo").await.unwrap(), "ok");
+            .on(call("echo").nth(2), [line(&format!("[{one},{two},{log}]"))]);
+        for rig in everywhere(script) {
+            let mut events = rig.client.events();
+            let (first, second) = tokio::join!(rig.call("echo"), rig.call("echo"));
+            assert_ne!(first.unwrap(), second.unwrap(), "each has its own");
+            assert_eq!(rig.call("echo").await.unwrap(), "ok");
+            while !matches!(events.next().await.unwrap().kind, EventKind::Log(_)) {}
+            let told = "sends several messages in one array, which its protocol version 2025-06-18 doesn't know";
+            assert_eq!(rig.client.warnings(), if version == "2025-06-18" { vec![told] } else { vec![] });
+            assert!(rig.log.lines().iter().all(|line| line.starts_with('{')), "never sent");
+        }
+    }
+}
+
+/// What no array of messages holds is told, and costs nothing.
+#[tokio::test]
+async fn p20_odd_arrays_change_nothing() {
+    for (array, told) in [
+        ("[]", "that is no JSON-RPC message; it was ignored"),
+        ("[[]]", "that is no JSON-RPC message; it was ignored"),
+        ("[5, null]", "that is no JSON-RPC message; it was ignored"),
+    ] {
+        let script = Script::new().version("2025-03-26").on(call("echo"), [line(array), text("ok")]);
+        for rig in everywhere(script) {
+            assert_eq!(rig.call("echo").await.unwrap(), "ok");
+            assert!(rig.warned(told), "{array}: {:?}", rig.client.warnings());
+        }
     }
 }
 
@@ -80,13 +105,13 @@ fn answer(id: &str) -> String {
 
 /// The digits of an id in quotes are understood and told once; anything else is another id.
 #[tokio::test]
-async fn an_id_as_text_is_understood_only_as_the_same_digits() {
-    let rig = rig(Script::new().on(call("echo"), [line(&answer("\"$ID\""))]));
-    for _ in 0..3 {
-        assert_eq!(rig.call("echo").await.unwrap(), "ok");
+async fn p22_an_id_as_text_is_understood_only_as_the_same_digits() {
+    for rig in everywhere(Script::new().on(call("echo"), [line(&answer("\"$ID\""))])) {
+        for _ in 0..3 {
+            assert_eq!(rig.call("echo").await.unwrap(), "ok");
+        }
+        assert_eq!(rig.client.warnings(), ["answers with ids as text instead of numbers"]);
     }
-    let told = rig.client.warnings();
-    assert_eq!(told.iter().filter(|warning| warning.contains("ids as text")).count(), 1, "{told:?}");
     for id in ["\"0$ID\"", "\"$ID.0\"", "\" $ID\"", "$ID.0", "[$ID]", "true", "-$ID", "1$IDe0"] {
         let rig =
             Rig::with(|_| Script::new().on(call("echo"), [line(&answer(id))]), |builder| builder.timeout(ms(300)));
@@ -98,30 +123,33 @@ async fn an_id_as_text_is_understood_only_as_the_same_digits() {
 
 /// An error without an id is that of the only call there is; with two, it's nobody's.
 #[tokio::test]
-async fn an_error_without_an_id_goes_to_the_only_call() {
+async fn p23_an_error_without_an_id_goes_to_the_only_call() {
     for error in [
         r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"bad"}}"#,
         r#"{"jsonrpc":"2.0","error":{"code":-32600,"message":"bad","data":null}}"#,
     ] {
-        let only = rig(Script::new().on(call("echo").nth(1), [line(error)]));
-        let begun = Instant::now();
-        let failed = only.call("echo").await.unwrap_err();
-        assert_took(begun, ms(0));
-        assert_eq!((failed.code(), failed.message()), (Some(-32600), "bad"));
-        assert_eq!(only.call("echo").await.unwrap(), "ok");
-
-        let two = rig(Script::new()
+        for only in everywhere(Script::new().on(call("echo").nth(1), [line(error)])) {
+            let begun = Instant::now();
+            let failed = only.call("echo").await.unwrap_err();
+            assert_took(begun, ms(0));
+            assert_eq!((failed.code(), failed.message()), (Some(-32600), "bad"));
+            assert_eq!(only.call("echo").await.unwrap(), "ok");
+        }
+        let script = Script::new()
             .on(call("echo").nth(1), [set("a", "$ID")])
-            .on(call("echo").nth(2), [line(error), line(&answer("$(a)")), text("ok")]));
-        let (first, second) = tokio::join!(two.call("echo"), two.call("echo"));
-        assert_eq!((first.unwrap(), second.unwrap()), ("ok".to_owned(), "ok".to_owned()));
-        assert!(two.warned("an error that belongs to no request: bad"), "{:?}", two.client.warnings());
+            .on(call("echo").nth(2), [line(error), line(&answer("$(a)")), text("ok")]);
+        for two in everywhere(script).filter(|rig| rig.over != Over::Http) {
+            // over Streamable HTTP it comes as the answer to one of them
+            let (first, second) = tokio::join!(two.call("echo"), two.call("echo"));
+            assert_eq!((first.unwrap(), second.unwrap()), ("ok".to_owned(), "ok".to_owned()));
+            assert!(two.warned("an error that belongs to no request: bad"), "{:?}", two.client.warnings());
+        }
     }
 }
 
 /// Whatever is wrong with an answer, its call fails at once and says how, unless what is meant is clear.
 #[tokio::test]
-async fn a_malformed_answer_fails_its_call_at_once() {
+async fn p24_a_malformed_answer_fails_its_call_at_once() {
     for (answer, said) in [
         (r#"{"jsonrpc":"2.0","id":$ID}"#, "neither a result nor an error"),
         (r#"{"jsonrpc":"2.0","id":$ID,"result":{},"error":{}}"#, "\"result\":{},\"error\":{}"),
@@ -135,37 +163,40 @@ async fn a_malformed_answer_fails_its_call_at_once() {
         (r#"{"jsonrpc":"2.0","id":$ID,"result":null}"#, "no result"),
         (r#"{"result":{"n":Infinity},"id":$ID,"jsonrpc":"2.0"}"#, "not valid JSON"),
     ] {
-        let rig = rig(Script::new().on(call("echo").nth(1), [line(answer)]));
-        rig.client.connect().await.unwrap();
-        let begun = Instant::now();
-        let error = rig.call("echo").await.unwrap_err();
-        assert_took(begun, ms(0));
-        assert_eq!(error.kind(), ErrorKind::Protocol, "{answer}: {error:?}");
-        assert!(error.message().contains(said), "{answer}: {error}");
-        assert_eq!(rig.call("echo").await.unwrap(), "ok", "{answer}");
+        for rig in everywhere(Script::new().on(call("echo").nth(1), [line(answer)])) {
+            rig.client.connect().await.unwrap();
+            let begun = Instant::now();
+            let error = rig.call("echo").await.unwrap_err();
+            assert_took(begun, ms(0));
+            assert_eq!(error.kind(), ErrorKind::Protocol, "{answer} over {:?}: {error:?}", rig.over);
+            assert!(error.message().contains(said), "{answer}: {error}");
+            assert_eq!(rig.call("echo").await.unwrap(), "ok", "{answer}");
+        }
     }
 }
 
 #[tokio::test]
-async fn a_missing_version_is_put_up_with() {
-    let rig = rig(Script::new().on(call("echo"), [line(r#"{"id":$ID,"result":{"content":[]}}"#)]));
-    assert_eq!(rig.call("echo").await.unwrap(), "");
-    assert!(rig.warned("leaves out \"jsonrpc\""), "{:?}", rig.client.warnings());
+async fn p24_a_missing_version_is_put_up_with() {
+    for rig in everywhere(Script::new().on(call("echo"), [line(r#"{"id":$ID,"result":{"content":[]}}"#)])) {
+        assert_eq!(rig.call("echo").await.unwrap(), "");
+        assert!(rig.warned("leaves out \"jsonrpc\""), "{:?}", rig.client.warnings());
+    }
 }
 
 /// Errors keep code and data, and a missing resource is what its code says.
 #[tokio::test]
-async fn an_error_keeps_its_code_and_data() {
-    let rig = rig(Script::new().on(call("echo"), [respond_error_data(-32099, "why", raw(r#"{"n":1.0}"#))]));
-    let error = rig.call("echo").await.unwrap_err();
-    assert_eq!((error.kind(), error.code(), error.message()), (ErrorKind::Protocol, Some(-32099), "why"));
-    assert_eq!(error.data().unwrap().to_string(), r#"{"n":1.0}"#);
-    assert_eq!((error.get("server"), error.get("tool")), (Some("fake"), Some("echo")));
+async fn p23_an_error_keeps_its_code_and_data() {
+    for rig in everywhere(Script::new().on(call("echo"), [respond_error_data(-32099, "why", raw(r#"{"n":1.0}"#))])) {
+        let error = rig.call("echo").await.unwrap_err();
+        assert_eq!((error.kind(), error.code(), error.message()), (ErrorKind::Protocol, Some(-32099), "why"));
+        assert_eq!(error.data().unwrap().to_string(), r#"{"n":1.0}"#);
+        assert_eq!((error.get("server"), error.get("tool")), (Some("fake"), Some("echo")));
+    }
 }
 
 /// Answers that nobody asked for change nothing.
 #[tokio::test]
-async fn stray_answers_change_nothing() {
+async fn p25_stray_answers_change_nothing() {
     let strays = [
         line(r#"{"jsonrpc":"2.0","result":{}}"#),
         line(r#"{"jsonrpc":"2.0","id":null,"result":{}}"#),
@@ -174,11 +205,12 @@ async fn stray_answers_change_nothing() {
         line(r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18"}}"#),
     ];
     let twice = [text("first"), text("second")];
-    let rig = rig(Script::new().on("notifications/initialized", strays).on(call("echo").nth(1), twice));
-    assert_eq!(rig.client.list_tools().await.unwrap().len(), 1);
-    assert_eq!(rig.call("echo").await.unwrap(), "first");
-    assert_eq!(rig.call("echo").await.unwrap(), "ok");
-    assert_eq!(rig.starts(), 1);
+    for rig in everywhere(Script::new().on("notifications/initialized", strays).on(call("echo").nth(1), twice)) {
+        assert_eq!(rig.client.list_tools().await.unwrap().len(), 1);
+        assert_eq!(rig.call("echo").await.unwrap(), "first");
+        assert_eq!(rig.call("echo").await.unwrap(), "ok");
+        assert_eq!(rig.starts(), 1);
+    }
 }
 
 fn nested(depth: usize) -> String {
@@ -187,32 +219,35 @@ fn nested(depth: usize) -> String {
 
 /// Text nested too deep for any parser fails its call, not the process; ordinary depth is read.
 #[tokio::test]
-async fn deep_nesting_is_read_or_refused_but_never_fatal() {
+async fn p21_deep_nesting_is_refused_but_never_fatal() {
     let result = |deep: &str| format!(r#""result":{{"content":[],"structuredContent":{deep}}}"#);
     let deep = result(&nested(200_000));
     let arrays = result(&format!("{}{}", "[".repeat(200_000), "]".repeat(200_000)));
     for members in [format!(r#""id":$ID,{deep}"#), format!(r#"{deep},"id":$ID"#), format!(r#""id":$ID,{arrays}"#)] {
-        let rig = rig(Script::new().on(call("echo").nth(1), [line(&format!(r#"{{"jsonrpc":"2.0",{members}}}"#))]));
-        let begun = Instant::now();
-        let error = rig.call("echo").await.unwrap_err();
-        assert_took(begun, ms(0));
-        assert_eq!((error.kind(), error.get("limit")), (ErrorKind::Limit, Some("max_depth")));
-        assert!(error.message().contains("nests deeper than 512"), "{error}");
-        assert_eq!(rig.call("echo").await.unwrap(), "ok");
+        let answer = [line(&format!(r#"{{"jsonrpc":"2.0",{members}}}"#))];
+        for rig in everywhere(Script::new().on(call("echo").nth(1), answer)) {
+            let begun = Instant::now();
+            let error = rig.call("echo").await.unwrap_err();
+            assert_took(begun, ms(0));
+            assert_eq!((error.kind(), error.get("limit")), (ErrorKind::Limit, Some("max_depth")));
+            assert!(error.message().contains("nests deeper than 512"), "{error}");
+            assert_eq!(rig.call("echo").await.unwrap(), "ok");
+        }
     }
 }
 
 /// A depth that ordinary parsers refuse, but that real data has.
 #[tokio::test]
-async fn a_hundred_and_thirty_levels_are_read() {
+async fn p21_a_hundred_and_thirty_levels_are_read() {
     let deep = nested(130);
     let answer = format!(r#"{{"jsonrpc":"2.0","id":$ID,"result":{{"content":[],"structuredContent":{deep}}}}}"#);
-    let rig = rig(Script::new().on(call("echo"), [line(&answer)]));
-    let result = rig.client.call("echo", ()).await.unwrap();
-    assert_eq!(result.structured().unwrap().to_string(), deep);
-    let mut value = &rig.client.call_tool("echo", ()).await.unwrap();
-    for _ in 0..130 {
-        value = &value["a"];
+    for rig in everywhere(Script::new().on(call("echo"), [line(&answer)])) {
+        let result = rig.client.call("echo", ()).await.unwrap();
+        assert_eq!(result.structured().unwrap().to_string(), deep);
+        let mut value = &rig.client.call_tool("echo", ()).await.unwrap();
+        for _ in 0..130 {
+            value = &value["a"];
+        }
+        assert_eq!(value, &Value::from(1));
     }
-    assert_eq!(value, &Value::from(1));
 }

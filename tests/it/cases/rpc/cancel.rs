@@ -6,7 +6,7 @@ use std::time::Instant;
 use trunkline::{Cancellation, ErrorKind};
 use trunkline_tests::*;
 
-use crate::rig::{Rig, assert_took, ms, rig};
+use crate::rig::{Rig, assert_took, everywhere, ms, rig};
 
 /// Holds calls of `slow` until they are cancelled, and answers them then, too late.
 fn late() -> Script {
@@ -31,32 +31,34 @@ async fn assert_cancelled_once(rig: &Rig) {
 }
 
 #[tokio::test]
-async fn a_deadline_cancels() {
+async fn p85_a_deadline_cancels_once() {
     for capped in [false, true] {
-        let rig = rig(late());
-        rig.client.connect().await.unwrap();
-        let call = rig.client.call("slow", ());
-        let call = if capped { call.timeout(ms(0)).max_timeout(ms(200)) } else { call.timeout(ms(200)) };
-        let begun = Instant::now();
-        let error = call.await.unwrap_err();
-        assert_took(begun, ms(200));
-        assert_eq!((error.kind(), error.may_have_run()), (ErrorKind::Deadline, true));
-        assert_cancelled_once(&rig).await;
+        for rig in everywhere(late()) {
+            rig.client.connect().await.unwrap();
+            let call = rig.client.call("slow", ());
+            let call = if capped { call.timeout(ms(0)).max_timeout(ms(200)) } else { call.timeout(ms(200)) };
+            let begun = Instant::now();
+            let error = call.await.unwrap_err();
+            assert_took(begun, ms(200));
+            assert_eq!((error.kind(), error.may_have_run()), (ErrorKind::Deadline, true));
+            assert_cancelled_once(&rig).await;
+        }
     }
 }
 
 #[tokio::test]
-async fn dropping_the_future_cancels() {
-    let rig = rig(late());
-    let call = tokio::spawn(rig.client.call("slow", ()).into_future());
-    rig.wait_sent("tools/call", 1).await;
-    call.abort();
-    assert_cancelled_once(&rig).await;
+async fn p85_dropping_the_future_cancels_once() {
+    for rig in everywhere(late()) {
+        let call = tokio::spawn(rig.client.call("slow", ()).into_future());
+        rig.wait_sent("tools/call", 1).await;
+        call.abort();
+        assert_cancelled_once(&rig).await;
+    }
 }
 
 /// The future may be dropped where there is no runtime.
 #[test]
-fn dropping_the_future_outside_the_runtime_cancels() {
+fn p85_dropping_the_future_outside_the_runtime_cancels_once() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let rig = rig(late());
     let mut call = rig.client.call("slow", ()).into_future();
@@ -71,23 +73,24 @@ fn dropping_the_future_outside_the_runtime_cancels() {
 }
 
 #[tokio::test]
-async fn a_switch_cancels() {
-    let rig = rig(late());
-    let switch = Cancellation::new();
-    let call = rig.client.call("slow", ()).cancellation(switch.clone());
-    let fired = async {
-        rig.wait_sent("tools/call", 1).await;
-        switch.cancel();
-    };
-    let (outcome, ()) = tokio::join!(call.into_future(), fired);
-    let error = outcome.unwrap_err();
-    assert_eq!((error.kind(), error.may_have_run()), (ErrorKind::Cancelled, true));
-    assert_cancelled_once(&rig).await;
+async fn p85_a_switch_cancels_once() {
+    for rig in everywhere(late()) {
+        let switch = Cancellation::new();
+        let call = rig.client.call("slow", ()).cancellation(switch.clone());
+        let fired = async {
+            rig.wait_sent("tools/call", 1).await;
+            switch.cancel();
+        };
+        let (outcome, ()) = tokio::join!(call.into_future(), fired);
+        let error = outcome.unwrap_err();
+        assert_eq!((error.kind(), error.may_have_run()), (ErrorKind::Cancelled, true));
+        assert_cancelled_once(&rig).await;
+    }
 }
 
 /// What was cancelled before it began is not sent, and nothing is said of it.
 #[tokio::test]
-async fn a_switch_that_has_fired_keeps_the_call_from_leaving() {
+async fn p85_a_switch_that_has_fired_keeps_the_call_from_leaving() {
     let rig = rig(late());
     rig.client.connect().await.unwrap();
     let switch = Cancellation::new();
@@ -100,7 +103,7 @@ async fn a_switch_that_has_fired_keeps_the_call_from_leaving() {
 
 /// A call that waits for its server to start can be given up too; the start goes on.
 #[tokio::test]
-async fn a_switch_cancels_while_the_server_starts() {
+async fn p85_a_switch_cancels_while_the_server_starts() {
     let rig =
         Rig::with(|dir| late().on("initialize", [wait_file(dir.join("go")), default_answer()]), |builder| builder);
     let switch = Cancellation::new();
@@ -119,35 +122,36 @@ async fn a_switch_cancels_while_the_server_starts() {
 
 /// One of many that is given up takes nothing from the others.
 #[tokio::test]
-async fn one_call_of_many_is_cancelled_alone() {
-    let rig = Rig::with(
+async fn p85_one_call_of_many_is_cancelled_alone() {
+    for rig in Rig::each(
         |dir| {
             let held = background([wait_file(dir.join("go")), text("ok")]);
             Script::new().tools([tool("held"), tool("slow")]).on(call("held"), [held]).on(call("slow"), [])
         },
         |builder| builder,
-    );
-    let held: Vec<_> = (0..10).map(|_| tokio::spawn(rig.client.call("held", ()).into_future())).collect();
-    let slow: Vec<_> = (0..10).map(|_| tokio::spawn(rig.client.call("slow", ()).into_future())).collect();
-    rig.wait_sent("tools/call", 20).await;
-    slow.iter().for_each(|call| call.abort());
-    let cancelled = rig.wait_sent("notifications/cancelled", 10).await;
-    rig.dir.write("go", "");
-    for call in held {
-        assert_eq!(call.await.unwrap().unwrap().text(), "ok");
+    ) {
+        let held: Vec<_> = (0..10).map(|_| tokio::spawn(rig.client.call("held", ()).into_future())).collect();
+        let slow: Vec<_> = (0..10).map(|_| tokio::spawn(rig.client.call("slow", ()).into_future())).collect();
+        rig.wait_sent("tools/call", 20).await;
+        slow.iter().for_each(|call| call.abort());
+        let cancelled = rig.wait_sent("notifications/cancelled", 10).await;
+        rig.dir.write("go", "");
+        for call in held {
+            assert_eq!(call.await.unwrap().unwrap().text(), "ok");
+        }
+        let calls = rig.log.sent("tools/call");
+        let slow = calls.iter().filter(|call| call.params()["name"] == "slow").map(|call| call.id().to_string());
+        let mut told: Vec<_> = cancelled.iter().map(|entry| entry.params()["requestId"].to_string()).collect();
+        let mut slow: Vec<_> = slow.collect();
+        told.sort();
+        slow.sort();
+        assert_eq!(told, slow);
     }
-    let calls = rig.log.sent("tools/call");
-    let slow = calls.iter().filter(|call| call.params()["name"] == "slow").map(|call| call.id().to_string());
-    let mut told: Vec<_> = cancelled.iter().map(|entry| entry.params()["requestId"].to_string()).collect();
-    let mut slow: Vec<_> = slow.collect();
-    told.sort();
-    slow.sort();
-    assert_eq!(told, slow);
 }
 
 /// However fast a call is given up, its cancellation never overtakes it.
 #[tokio::test]
-async fn a_cancellation_never_overtakes_its_call() {
+async fn p85_a_cancellation_never_overtakes_its_call() {
     let rig = rig(Script::new().on(call("echo"), []));
     rig.client.connect().await.unwrap();
     for n in 0..200 {
@@ -163,5 +167,38 @@ async fn a_cancellation_never_overtakes_its_call() {
         };
         let call = position("tools/call", &|entry| entry.id() == id);
         assert!(call < position("notifications/cancelled", &|entry| entry.params()["requestId"] == id));
+    }
+}
+
+/// What the handshake asks may not be cancelled: a start that is given up says nothing more.
+#[tokio::test]
+async fn p85_the_handshake_is_never_cancelled() {
+    for rig in Rig::each(|_| Script::new().on("initialize", []), |builder| builder.start_timeout(ms(300))) {
+        assert_eq!(rig.call("echo").await.unwrap_err().kind(), ErrorKind::Deadline);
+        rig.client.disconnect().await;
+        assert_eq!(rig.log.methods(), ["initialize"], "{:?}", rig.over);
+    }
+}
+
+/// Lists, reads and prompts are given up like calls.
+#[tokio::test]
+async fn p85_every_request_that_is_given_up_is_cancelled() {
+    let script = Script::new()
+        .resources([resource("a:1")])
+        .prompts([prompt("p")])
+        .on("tools/list", [])
+        .on("resources/read", [])
+        .on("prompts/get", []);
+    for rig in Rig::each(|_| script.clone(), |builder| builder.timeout(ms(200))) {
+        rig.client.connect().await.unwrap();
+        let kinds = [
+            rig.client.list_tools().await.unwrap_err().kind(),
+            rig.client.read_resource("a:1").await.unwrap_err().kind(),
+            rig.client.get_prompt("p", ()).await.unwrap_err().kind(),
+        ];
+        assert_eq!(kinds, [ErrorKind::Deadline; 3]);
+        let told = rig.wait_sent("notifications/cancelled", 3).await;
+        let asked = ["tools/list", "resources/read", "prompts/get"].map(|method| rig.log.sent(method)[0].id());
+        assert_eq!(told.iter().map(|entry| entry.params()["requestId"].clone()).collect::<Vec<_>>(), asked);
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use trunkline::{Client, Error, ErrorKind, EventKind, Handlers, RawJson};
 use trunkline_tests::*;
 
-use crate::rig::{Rig, rig};
+use crate::rig::{Rig, everywhere};
 
 /// The ids are the server's own: they may be those of the client's calls, and go back with their type.
 fn questions() -> Script {
@@ -28,46 +28,52 @@ fn reply(rig: &Rig, id: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn without_a_handler_every_question_is_refused() {
-    let rig = rig(questions());
-    assert_eq!(rig.call("echo").await.unwrap(), "ok");
-    for (id, method) in [(json!(1), "roots/list"), (json!("s-2"), "sampling/createMessage"), (json!(3), "foo/bar")] {
-        let error = &reply(&rig, &id)["error"];
-        assert_eq!(error["code"], json!(-32601));
-        assert!(error["message"].as_str().unwrap().contains(method));
+async fn p26_without_a_handler_every_question_is_refused() {
+    for rig in everywhere(questions()) {
+        assert_eq!(rig.call("echo").await.unwrap(), "ok");
+        for (id, method) in [(json!(1), "roots/list"), (json!("s-2"), "sampling/createMessage"), (json!(3), "foo/bar")]
+        {
+            let error = &reply(&rig, &id)["error"];
+            assert_eq!(error["code"], json!(-32601));
+            assert!(error["message"].as_str().unwrap().contains(method));
+        }
+        assert_eq!(reply(&rig, &json!(2.5))["id"].to_string(), "2.5");
+        assert_eq!(rig.log.sent("initialize")[0].params()["capabilities"], json!({}));
+        assert_eq!(rig.log.notes().iter().filter(|note| note.starts_with("no reply")).count(), 0);
     }
-    assert_eq!(reply(&rig, &json!(2.5))["id"].to_string(), "2.5");
-    assert_eq!(rig.log.sent("initialize")[0].params()["capabilities"], json!({}));
-    assert_eq!(rig.log.notes().iter().filter(|note| note.starts_with("no reply")).count(), 0);
 }
 
 /// What is declared is what is answered, no more.
 #[tokio::test]
-async fn a_handler_answers_what_it_declares() {
-    let handlers = Handlers::new().roots(["file:///a"]).on(
-        "sampling/createMessage",
-        json!({"sampling": {}}),
-        |params| async move { Ok(json!({"role": "assistant", "heard": params.to_value()}).into()) },
-    );
-    let rig = Rig::with(|_| questions(), |builder| builder.handler(handlers));
-    assert_eq!(rig.call("echo").await.unwrap(), "ok");
-    assert_eq!(rig.log.sent("initialize")[0].params()["capabilities"], json!({"roots": {}, "sampling": {}}));
-    assert_eq!(reply(&rig, &json!(1))["result"], json!({"roots": [{"uri": "file:///a"}]}));
-    assert_eq!(reply(&rig, &json!("s-2"))["result"]["heard"], json!({"messages": []}));
-    assert_eq!(reply(&rig, &json!(3))["error"]["code"], json!(-32601));
+async fn p26_a_handler_answers_what_it_declares() {
+    let handlers = || {
+        Handlers::new().roots(["file:///a"]).on(
+            "sampling/createMessage",
+            json!({"sampling": {}}),
+            |params| async move { Ok(json!({"role": "assistant", "heard": params.to_value()}).into()) },
+        )
+    };
+    for rig in Rig::each(|_| questions(), |builder| builder.handler(handlers())) {
+        assert_eq!(rig.call("echo").await.unwrap(), "ok");
+        assert_eq!(rig.log.sent("initialize")[0].params()["capabilities"], json!({"roots": {}, "sampling": {}}));
+        assert_eq!(reply(&rig, &json!(1))["result"], json!({"roots": [{"uri": "file:///a"}]}));
+        assert_eq!(reply(&rig, &json!("s-2"))["result"]["heard"], json!({"messages": []}));
+        assert_eq!(reply(&rig, &json!(3))["error"]["code"], json!(-32601));
+    }
 }
 
 /// A call can bring who answers during it, as long as it's clear which call is meant.
 #[tokio::test]
-async fn a_call_s_own_handler_answers_during_it() {
-    let rig = Rig::with(|_| questions(), |builder| builder.handler(Handlers::new().roots(["file:///client"])));
-    rig.client.call("echo", ()).handler(Handlers::new().roots(["file:///call"])).await.unwrap();
-    assert_eq!(reply(&rig, &json!(1))["result"]["roots"][0]["uri"], json!("file:///call"));
+async fn p26_a_call_s_own_handler_answers_during_it() {
+    for rig in Rig::each(|_| questions(), |builder| builder.handler(Handlers::new().roots(["file:///client"]))) {
+        rig.client.call("echo", ()).handler(Handlers::new().roots(["file:///call"])).await.unwrap();
+        assert_eq!(reply(&rig, &json!(1))["result"]["roots"][0]["uri"], json!("file:///call"));
+    }
 }
 
 /// A handler that fails, or even panics, answers too; otherwise the server would wait for ever.
 #[tokio::test]
-async fn a_handler_that_fails_still_answers() {
+async fn p26_a_handler_that_fails_still_answers() {
     let refusing = |_: RawJson| async { Err(Error::protocol(-1, "user said no", None)) };
     let handlers = Handlers::new()
         .on("sampling/createMessage", json!({}), refusing)
@@ -83,7 +89,7 @@ async fn a_handler_that_fails_still_answers() {
 
 /// Handlers run beside the reading, so they may call the very server that asks.
 #[tokio::test]
-async fn a_handler_may_call_the_server_that_asks() {
+async fn p26_p51_a_handler_may_call_the_server_that_asks() {
     let slot: Arc<OnceLock<Client>> = Arc::default();
     let handlers = Handlers::new().on("foo/bar", json!({}), {
         let slot = slot.clone();
@@ -101,7 +107,7 @@ async fn a_handler_may_call_the_server_that_asks() {
 
 /// A question that the server takes back isn't answered any more, and its handler ends.
 #[tokio::test]
-async fn a_question_taken_back_is_not_answered() {
+async fn p26_a_question_taken_back_is_not_answered() {
     struct Dropped(tokio::sync::mpsc::UnboundedSender<()>);
     impl Drop for Dropped {
         fn drop(&mut self) {
@@ -138,34 +144,36 @@ async fn a_question_taken_back_is_not_answered() {
 
 /// A server asks whether anybody is there while a long call runs.
 #[tokio::test]
-async fn pings_are_answered_while_a_call_runs() {
-    let rig = Rig::with(
+async fn p27_pings_are_answered_while_a_call_runs() {
+    for rig in Rig::each(
         |dir| {
             let long = background([wait_file(dir.join("ponged")), text("done")]);
             let pings = ask([request(json!("p1"), "ping"), request(json!(2), "ping")]);
             Script::new().on(call("echo"), [long, pings, mark(dir.join("ponged"), "x")])
         },
         |builder| builder,
-    );
-    assert_eq!(rig.call("echo").await.unwrap(), "done");
-    for id in [json!("p1"), json!(2)] {
-        assert_eq!(reply(&rig, &id), json!({"jsonrpc": "2.0", "id": id, "result": {}}));
+    ) {
+        assert_eq!(rig.call("echo").await.unwrap(), "done");
+        for id in [json!("p1"), json!(2)] {
+            assert_eq!(reply(&rig, &id), json!({"jsonrpc": "2.0", "id": id, "result": {}}));
+        }
     }
 }
 
 /// Whatever a ping is answered with, somebody is there.
 #[tokio::test]
-async fn any_answer_to_a_ping_will_do() {
+async fn p27_any_answer_to_a_ping_will_do() {
     for answer in [json!({}), json!([]), json!({"ok": true}), json!("pong"), Value::Null] {
-        let rig = rig(Script::new().on("ping", [respond(answer)]));
-        rig.client.request("ping", None).await.unwrap();
-        assert_eq!(rig.call("echo").await.unwrap(), "ok");
+        for rig in everywhere(Script::new().on("ping", [respond(answer)])) {
+            rig.client.request("ping", None).await.unwrap();
+            assert_eq!(rig.call("echo").await.unwrap(), "ok");
+        }
     }
 }
 
 /// Notifications that nobody knows, or with parameters that make no sense, cost nothing, also before the handshake.
 #[tokio::test]
-async fn odd_notifications_do_not_end_the_session() {
+async fn p28_odd_notifications_do_not_end_the_session() {
     let early = notify_with("notifications/message", json!({"level": "info", "data": "starting"}));
     let odd = [
         notify("notifications/vendor/x"),
@@ -181,18 +189,19 @@ async fn odd_notifications_do_not_end_the_session() {
         notify("notifications/tools/list_changed"),
     ];
     let script = Script::new().on("initialize", [early, default_answer()]).on("notifications/initialized", odd);
-    let rig = rig(script);
-    let mut events = rig.client.events();
-    assert_eq!(rig.call("echo").await.unwrap(), "ok");
-    let mut levels = Vec::new();
-    loop {
-        match events.next().await.unwrap().kind {
-            EventKind::Log(message) => levels.push((message.level.clone(), message.text())),
-            EventKind::ToolsChanged => break,
-            _ => {}
+    for rig in everywhere(script) {
+        let mut events = rig.client.events();
+        assert_eq!(rig.call("echo").await.unwrap(), "ok");
+        let mut levels = Vec::new();
+        loop {
+            match events.next().await.unwrap().kind {
+                EventKind::Log(message) => levels.push((message.level.clone(), message.text())),
+                EventKind::ToolsChanged => break,
+                _ => {}
+            }
         }
+        assert_eq!(levels[0], ("info".to_owned(), "starting".to_owned()));
+        assert_eq!(levels[1].0, "LOUD");
+        assert_eq!((rig.starts(), rig.log.replies().len()), (1, 0));
     }
-    assert_eq!(levels[0], ("info".to_owned(), "starting".to_owned()));
-    assert_eq!(levels[1].0, "LOUD");
-    assert_eq!((rig.starts(), rig.log.replies().len()), (1, 0));
 }
