@@ -34,7 +34,7 @@ pub(crate) fn result(result: &ToolResult, screen: &Screen, sink: Sink<'_>) -> Ou
 pub(crate) fn block(block: &ContentBlock, screen: &Screen, sink: Sink<'_>) -> Outcome<String> {
     let kind = block.kind();
     Ok(match kind.as_str() {
-        "text" if block.text().is_some() => escape::text(&block.text().unwrap_or_default()),
+        "text" | "" if block.text().is_some() => escape::text(&block.text().unwrap_or_default()),
         "image" | "audio" => {
             let mime = block.mime_type().unwrap_or_else(|| "application/octet-stream".to_owned());
             binary(&kind, &kind, &mime, block.bytes(), sink)?

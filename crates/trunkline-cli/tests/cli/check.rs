@@ -39,6 +39,18 @@ fn p11_text_on_the_standard_output_is_counted_and_shown() {
 }
 
 #[test]
+fn p29_a_list_that_hangs_is_named_and_the_others_are_shown() {
+    let bench = Bench::new();
+    let server = bench.server(json!({"TOOLS": tool("t", ""), "RESOURCES": r#"{"uri":"a:1"}"#, "PROMPTS": "MUTE"}));
+    let config = bench.config([("s", server)]);
+    let ran = bench.run(&["check", "--timeout", "500ms", "--config", &config]);
+    let told = ran.timeless();
+    assert!(told.contains("ok tools TIME 1\nok resources TIME 1\nok templates TIME 0\nFAIL prompts TIME"), "{told}");
+    assert!(told.contains("No answer to prompts/list within 0.5 s"), "{told}");
+    assert_eq!(ran.code, 5);
+}
+
+#[test]
 fn the_stage_that_failed_is_named_with_one_fix() {
     let bench = Bench::new();
     let config = bench.config([
@@ -125,7 +137,7 @@ fn what_is_odd_is_warned_about() {
             "  warn the name of tool \"ѕend\" mixes alphabets (U+0455)",
             "  warn the description of tool \"ѕend\" hides characters: U+001B, U+202E, U+200B",
             "  warn writes text on its standard output that is no message; it was skipped",
-            "  warn It wrote 1 line on its standard output that is no message (first: Listening on stdio)",
+            "  warn It wrote 1 line on its standard output that is no message (first: ***)", // it is in the environment
         ]
     );
     assert_eq!((ran.code, ran.stderr.as_str()), (0, "1 server: 0 fine, 1 with warnings\n"));

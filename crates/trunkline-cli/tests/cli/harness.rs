@@ -12,7 +12,7 @@ use tempfile::TempDir;
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_trunkline");
 
 /// A server in plain shell. What it does is said by variables: LOG gets every line it reads, PIDFILE its process;
-/// TOOLS, CALL, RESOURCES, READ, PROMPTS and GET are what it answers; SLOW makes it keep calls unanswered.
+/// TOOLS, CALL, RESOURCES, READ, PROMPTS (MUTE: never) and GET are what it answers; SLOW makes it keep calls unanswered.
 pub(crate) const SERVER: &str = r#"
 [ -n "$PIDFILE" ] && echo $$ > "$PIDFILE"
 [ -n "$NOISE" ] && printf '%s\n' "$NOISE"
@@ -32,7 +32,7 @@ while IFS= read -r line; do
     *'"method":"resources/list"'*) answer "\"result\":{\"resources\":[$RESOURCES]}" ;;
     *'"method":"resources/templates/list"'*) answer "\"result\":{\"resourceTemplates\":[]}" ;;
     *'"method":"resources/read"'*) answer "$READ" ;;
-    *'"method":"prompts/list"'*) answer "\"result\":{\"prompts\":[$PROMPTS]}" ;;
+    *'"method":"prompts/list"'*) [ "$PROMPTS" = MUTE ] || answer "\"result\":{\"prompts\":[$PROMPTS]}" ;;
     *'"method":"prompts/get"'*) answer "$GET" ;;
   esac
 done
