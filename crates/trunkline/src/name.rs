@@ -207,12 +207,17 @@ pub(crate) fn label_from_url(url: &str) -> String {
     legal_label(host)
 }
 
-/// `label`, or `label_2`, `label_3` and so on where it is taken.
+/// `label`, or `label_2`, `label_3` and so on where it is taken; cut where that would be too long.
 pub(crate) fn unique_label(label: &str, taken: impl Fn(&str) -> bool) -> String {
     if !taken(label) {
         return label.to_owned();
     }
-    (2..).map(|n: usize| format!("{label}_{n}")).find(|label| !taken(label)).unwrap_or_default()
+    let numbered = |n: usize| {
+        let end = format!("_{n}");
+        let kept = label.get(..LONGEST_LABEL - end.len()).unwrap_or(label);
+        format!("{kept}{end}")
+    };
+    (2..).map(numbered).find(|label| !taken(label)).unwrap_or_default()
 }
 
 #[cfg(test)]
