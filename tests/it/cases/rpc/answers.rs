@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use trunkline::{ErrorKind, EventKind};
 use trunkline_tests::*;
 
-use crate::rig::{Over, Rig, assert_took, everywhere, ms};
+use crate::rig::{Over, Rig, assert_took, everywhere, ms, rig};
 
 /// Every answer finds its call, whatever the order, with other requests between.
 #[tokio::test]
