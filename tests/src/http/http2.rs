@@ -36,7 +36,10 @@ where
             tokio::spawn(answer(state, request, out, cut));
             let response = response.await; // without a head the stream is reset
             asking.0 = None;
-            response
+            match response {
+                Ok(response) => response,
+                Err(_) => Err(Broken(None)),
+            }
         }
     });
     let serving = http2::Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(stream), service);
@@ -55,6 +58,7 @@ async fn answer(state: Arc<State>, request: HttpRequest, mut out: Stream, cut: A
     match outcome {
         Err(Stop::Cut) => cut.notify_one(),
         Err(Stop::Reset) => out.fail().await,
+        Err(Stop::Refused) => out.refuse(),
         Err(Stop::Gone) => state.log.given_up_on(&request),
         Ok(()) => {}
     }
@@ -83,7 +87,7 @@ async fn read(request: Request<Incoming>, connection: usize) -> HttpRequest {
 /// The response side of one stream.
 #[derive(Default)]
 struct Stream {
-    head: Option<oneshot::Sender<Response<Channel>>>,
+    head: Option<oneshot::Sender<Result<Response<Channel>, Broken>>>,
     body: Option<mpsc::Sender<Result<Bytes, Broken>>>,
     gone: Arc<Notify>,
     pieces: Option<(usize, u64)>,
@@ -105,8 +109,9 @@ struct Channel {
     gone: Arc<Notify>,
 }
 
+/// What a stream is reset with, if it has to be a certain reason.
 #[derive(Debug)]
-struct Broken;
+struct Broken(Option<h2::Error>);
 
 impl std::fmt::Display for Broken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -114,7 +119,11 @@ impl std::fmt::Display for Broken {
     }
 }
 
-impl std::error::Error for Broken {}
+impl std::error::Error for Broken {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.as_ref().map(|reason| reason as _)
+    }
+}
 
 impl Body for Channel {
     type Data = Bytes;
@@ -135,8 +144,13 @@ impl Stream {
     async fn fail(&mut self) {
         self.head = None;
         if let Some(body) = &self.body {
-            let _ = body.send(Err(Broken)).await; // it has just gone
+            let _ = body.send(Err(Broken(None))).await; // it has just gone
         }
+    }
+
+    fn refuse(&mut self) {
+        let head = self.head.take().expect("what has a head can't be refused");
+        let _ = head.send(Err(Broken(Some(h2::Reason::REFUSED_STREAM.into())))); // the client may be gone
     }
 }
 
@@ -150,7 +164,7 @@ impl Out for Stream {
         let response = response.body(Channel { parts, gone: self.gone.clone() }).expect("a response");
         self.body = Some(send);
         let head = self.head.take().expect("HTTP/2 has one response for each request");
-        head.send(response).map_err(|_| Stop::Gone)
+        head.send(Ok(response)).map_err(|_| Stop::Gone)
     }
 
     async fn body(&mut self, bytes: &[u8]) -> Written {

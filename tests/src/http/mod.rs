@@ -63,6 +63,7 @@
 //! | [`pieces(n, us)`](pieces) | from now on n bytes at a time, with a pause after each |
 //! | [`cut_at(n)`](cut_at), [`reset_at(n)`](reset_at) | end the connection after n more bytes, wherever that is |
 //! | [`cut()`], [`reset()`] | end the connection now, in order or with a reset |
+//! | [`refuse()`] | HTTP/2: resets the stream, saying that nothing was done for it |
 //! | [`hang()`] | nothing more, until the client goes |
 //! | [`wait(&gate)`](wait), [`wait_request(match)`](wait_request), [`pause(ms)`](pause) | wait for the test, for another request, for a time |
 //! | [`set(name, value)`](set) | a variable for [`HttpMatch::when`] |
@@ -80,6 +81,7 @@ mod fake;
 mod forward;
 mod gate;
 mod http2;
+mod leaving;
 mod log;
 mod play;
 mod proxy;
@@ -97,6 +99,7 @@ pub use event::Event;
 pub use fake::HttpFake;
 pub use forward::ForwardProxy;
 pub use gate::Gate;
+pub use leaving::Leaving;
 pub use log::HttpLog;
 pub use proxy::Proxy;
 pub use request::HttpRequest;

@@ -65,6 +65,7 @@ async fn one<O: Out>(state: &State, request: &HttpRequest, out: &mut O, step: &S
             out.set_end(*bytes, *reset);
             Ok(())
         }
+        Step::Refuse => Err(Stop::Refused),
         Step::End { reset } => Err(if *reset { Stop::Reset } else { Stop::Cut }),
         _ => in_time(state, request, out, step).await,
     }

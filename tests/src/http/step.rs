@@ -30,6 +30,7 @@ pub enum Step {
     Pieces { bytes: usize, pause_us: u64 },
     EndAt { bytes: usize, reset: bool },
     End { reset: bool },
+    Refuse,
     Hang,
     Wait(Gate),
     WaitRequest(Arc<HttpMatch>),
@@ -200,6 +201,11 @@ pub fn cut() -> Step {
 /// Reset the connection. Over HTTP/2, the stream alone.
 pub fn reset() -> Step {
     Step::End { reset: true }
+}
+
+/// Over HTTP/2: resets the stream with the word that nothing was done for it.
+pub fn refuse() -> Step {
+    Step::Refuse
 }
 
 /// Do nothing more until the client goes.

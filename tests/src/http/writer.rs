@@ -12,6 +12,8 @@ use super::step::{Framing, Reply};
 pub(crate) enum Stop {
     Cut,
     Reset,
+    /// HTTP/2: nothing was done for the stream.
+    Refused,
     /// The client is gone.
     Gone,
 }
@@ -51,6 +53,7 @@ impl<W: AsyncWrite + Unpin + Send> Writer<W> {
 
     /// Ends the connection.
     pub(crate) async fn end(mut self, stop: Stop) {
+        assert!(stop != Stop::Refused, "refuse() is a word of HTTP/2");
         if stop == Stop::Reset {
             let now = Some(Duration::ZERO);
             rustix::net::sockopt::set_socket_linger(&self.socket, now).expect("a socket that can linger");

@@ -5,13 +5,11 @@ use super::{BOLD, CYAN, DIM, RED, escape, paint};
 use crate::exit::{Exit, Failure};
 
 /// Facts that are told in a line of their own, and what they are called there.
-const TOLD: [(&str, &str); 14] = [
+const TOLD: [(&str, &str); 12] = [
     ("usage", "usage"),
     ("server", "server"),
-    ("tool", "tool"),
     ("endpoint", "endpoint"),
     ("command", "command"),
-    ("url", "url"),
     ("config", "config"),
     ("file", "config"),
     ("path", "PATH"),
@@ -34,7 +32,8 @@ pub(crate) fn for_people(failure: &Failure) -> String {
     let mut had = Vec::new();
     for (key, name) in TOLD {
         let value = if key == "data" { data.as_deref() } else { error.get(key) };
-        let Some(value) = value.filter(|value| !value.is_empty()) else { continue };
+        // what the command line itself said needs no place
+        let Some(value) = value.filter(|value| !value.starts_with("<text>") && !value.is_empty()) else { continue };
         if had.contains(&name) || (key == "exit" && error.message().contains(value)) {
             continue;
         }

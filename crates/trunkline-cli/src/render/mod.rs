@@ -3,7 +3,6 @@
 
 pub(crate) mod check;
 pub(crate) mod content;
-pub(crate) mod entry;
 pub(crate) mod error;
 pub(crate) mod json;
 #[cfg(any(test, fuzzing))]

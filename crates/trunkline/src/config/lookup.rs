@@ -120,8 +120,7 @@ impl<'a> Lookup<'a> {
             return Ok(path);
         }
         let fault = if path.exists() { "is no directory" } else { "doesn't exist" };
-        let error = self.fault("cwd", format!("its \"cwd\" {} {fault}", path.display()));
-        Err(error.with_hint("Create it, or correct \"cwd\""))
+        Err(self.fault("cwd", format!("its \"cwd\" {} {fault}", path.display())))
     }
 
     /// The path of a file.
@@ -152,16 +151,17 @@ impl<'a> Lookup<'a> {
             Some(_) => "whose value is no text",
             None => "which is not set",
         };
-        let place = if self.origin.is_in_file() { format!(" in {}", self.origin) } else { String::new() };
         self.fault(field, format!("\"{field}\" needs the variable {variable}, {fault}"))
             .with_context("variable", variable)
-            .with_hint(format!("Set {variable}, or give it a default: \"${{{variable}:-...}}\"{place}"))
+            .with_hint(format!("Set {variable}, or give it a default: \"${{{variable}:-...}}\" in {}", self.origin))
     }
 
     fn fault(&self, field: &str, reason: String) -> Error {
         let reason = Redactor::new(&*self.secrets.borrow()).redact(&reason).into_owned();
-        let error = Error::config(format!("Server \"{}\" can't be used: {reason}", self.label));
-        self.origin.placed(error.with_context("server", self.label).with_context("field", field))
+        Error::config(format!("Server \"{}\" can't be used: {reason}", self.label))
+            .with_context("server", self.label)
+            .with_context("field", field)
+            .with_context("file", self.origin.to_string())
     }
 }
 

@@ -20,7 +20,7 @@ use tokio::sync::Semaphore;
 use tracing::Instrument as _;
 
 use crate::cassette::Track;
-use crate::config::{ServerSpec, Shown};
+use crate::config::ServerSpec;
 use crate::connection::{CallContext, Connection, EventKind, Events, Hub, SharedConnection, SharedHandler};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
@@ -57,8 +57,8 @@ pub(crate) enum Planned {
 pub(crate) struct Setup {
     pub(crate) label: String,
     pub(crate) plan: Plan,
-    /// What it is, for people.
-    pub(crate) shown: Option<Shown>,
+    /// What it is, for people: the command line or the URL, without secrets.
+    pub(crate) shown: String,
     pub(crate) timeout: Duration,
     pub(crate) start_timeout: Duration,
     pub(crate) max_timeout: Duration,
@@ -230,10 +230,6 @@ impl Managed {
 
     /// An error with what is known of the server, and without its secrets.
     fn told(&self, error: Error, live: &Live) -> Error {
-        let error = match error.get("exit") {
-            Some(_) => error.with_hint("The next use starts it again; its last words may say why it ended"),
-            None => error,
-        };
         open::describe(&self.setup, live.session.as_ref(), &live.redactor, error)
     }
 

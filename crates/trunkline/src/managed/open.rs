@@ -157,9 +157,9 @@ fn recipes(spec: &ServerSpec, setup: &Setup) -> Result<Vec<Recipe>> {
             env: spec.env.clone(),
             cwd: spec.cwd.clone(),
         })]),
-        TransportSpec::Http(http) if http.guessed => over::guessed(http, &setup.spoken),
-        TransportSpec::Http(http) => Ok(vec![over::streamable(http)?]),
-        TransportSpec::Sse(http) => Ok(vec![over::sse(http)?]),
+        TransportSpec::Http(http) if http.guessed => over::guessed(http, &spec.redactor, &setup.spoken),
+        TransportSpec::Http(http) => Ok(vec![over::streamable(http, &spec.redactor)?]),
+        TransportSpec::Sse(http) => Ok(vec![over::sse(http, &spec.redactor)?]),
     }
 }
 
@@ -213,8 +213,8 @@ fn too_slow(setup: &Setup, session: &Session, recipe: &Recipe) -> Error {
 /// Adds what is known of the server, and takes its secrets out.
 pub(super) fn describe(setup: &Setup, session: Option<&Session>, redactor: &Redactor, error: Error) -> Error {
     let mut error = error.with_context("server", setup.label.clone());
-    if let Some((kind, target)) = &setup.shown {
-        error = error.with_context(kind, target.clone());
+    if !setup.shown.is_empty() {
+        error = error.with_context("command", setup.shown.clone());
     }
     if let Some(origin) = &setup.origin {
         error = error.with_context("config", origin.clone());
@@ -225,9 +225,6 @@ pub(super) fn describe(setup: &Setup, session: Option<&Session>, redactor: &Reda
         if !lines.is_empty() {
             error = error.with_context("stderr", lines.join("\n"));
         }
-    }
-    if let Some(session) = session {
-        error = session.without_token(error);
     }
     if redactor.is_empty() { error } else { error.map_text(|text| redactor.redact(text).into_owned()) }
 }

@@ -7,6 +7,7 @@ use crate::config::HttpSpec;
 #[cfg(not(all(feature = "http", feature = "sse")))]
 use crate::error::Error;
 use crate::error::Result;
+use crate::redact::Redactor;
 use crate::session::Recipe;
 #[cfg(feature = "http")]
 use crate::session::{Endpoint, Proxies};
@@ -27,10 +28,10 @@ impl Spoken {
 }
 
 /// Streamable HTTP, then HTTP with SSE; or the other way round, where that was right the last time.
-pub(super) fn guessed(spec: &HttpSpec, spoken: &Spoken) -> Result<Vec<Recipe>> {
-    let mut ways = vec![streamable(spec)?];
+pub(super) fn guessed(spec: &HttpSpec, redactor: &Redactor, spoken: &Spoken) -> Result<Vec<Recipe>> {
+    let mut ways = vec![streamable(spec, redactor)?];
     if cfg!(feature = "sse") {
-        ways.push(sse(spec)?);
+        ways.push(sse(spec, redactor)?);
     }
     if spoken.was_sse() {
         ways.reverse();
@@ -39,22 +40,23 @@ pub(super) fn guessed(spec: &HttpSpec, spoken: &Spoken) -> Result<Vec<Recipe>> {
 }
 
 #[cfg(feature = "http")]
-pub(super) fn streamable(spec: &HttpSpec) -> Result<Recipe> {
-    endpoint(spec).map(Recipe::Http)
+pub(super) fn streamable(spec: &HttpSpec, redactor: &Redactor) -> Result<Recipe> {
+    endpoint(spec, redactor).map(Recipe::Http)
 }
 
 #[cfg(feature = "sse")]
-pub(super) fn sse(spec: &HttpSpec) -> Result<Recipe> {
-    endpoint(spec).map(Recipe::Sse)
+pub(super) fn sse(spec: &HttpSpec, redactor: &Redactor) -> Result<Recipe> {
+    endpoint(spec, redactor).map(Recipe::Sse)
 }
 
 #[cfg(feature = "http")]
-fn endpoint(spec: &HttpSpec) -> Result<Endpoint> {
+fn endpoint(spec: &HttpSpec, redactor: &Redactor) -> Result<Endpoint> {
     let mut endpoint = Endpoint::new(&spec.url, &spec.headers)?;
     let proxies = spec.proxies.clone();
     endpoint.proxies = Proxies { http: proxies.http, https: proxies.https, none: proxies.none };
     endpoint.ca_file = spec.ca_file.clone();
     endpoint.tokens = tokens(spec)?;
+    endpoint.redactor = redactor.clone();
     Ok(endpoint)
 }
 
@@ -72,12 +74,12 @@ fn tokens(spec: &HttpSpec) -> Result<Option<crate::auth::SharedTokenSource>> {
 }
 
 #[cfg(not(feature = "http"))]
-pub(super) fn streamable(spec: &HttpSpec) -> Result<Recipe> {
+pub(super) fn streamable(spec: &HttpSpec, _: &Redactor) -> Result<Recipe> {
     Err(left_out(spec, "http"))
 }
 
 #[cfg(not(feature = "sse"))]
-pub(super) fn sse(spec: &HttpSpec) -> Result<Recipe> {
+pub(super) fn sse(spec: &HttpSpec, _: &Redactor) -> Result<Recipe> {
     Err(left_out(spec, "sse"))
 }
 

@@ -6,10 +6,12 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+mod learned;
 mod patterns;
 mod sources;
 
 use crate::error::Result;
+use learned::Learned;
 use patterns::Patterns;
 pub use sources::mask_url;
 pub(crate) use sources::{
@@ -128,6 +130,7 @@ pub struct Redactor {
     /// Sorted and without duplicates.
     secrets: Arc<[Box<str>]>,
     patterns: Patterns,
+    learned: Learned,
 }
 
 impl Redactor {
@@ -145,7 +148,7 @@ impl Redactor {
         }
         secrets.sort_unstable();
         secrets.dedup();
-        Self { secrets: secrets.into(), patterns: self.patterns.clone() }
+        Self { secrets: secrets.into(), ..self.clone() }
     }
 
     /// The same, and whatever these regular expressions find. Where one has a group, only the group is masked.
@@ -159,21 +162,31 @@ impl Redactor {
     /// # Errors
     /// [`Config`](crate::ErrorKind::Config) for one that is no regular expression.
     pub fn matching<S: AsRef<str>>(&self, patterns: impl IntoIterator<Item = S>) -> Result<Self> {
-        Ok(Self { secrets: self.secrets.clone(), patterns: self.patterns.with(patterns)? })
+        Ok(Self { patterns: self.patterns.with(patterns)?, ..self.clone() })
+    }
+
+    /// Masks one more value from now on, wherever this redactor or a copy of it is used: a token that was just fetched.
+    #[cfg_attr(not(feature = "http"), expect(dead_code))]
+    pub(crate) fn learn(&self, value: &str) {
+        let mut forms = Vec::new();
+        add_forms(value, &mut forms);
+        self.learned.add(forms);
     }
 
     /// Whether there is nothing to mask.
     pub(crate) fn is_empty(&self) -> bool {
-        self.secrets.is_empty() && self.patterns.is_empty()
+        self.secrets.is_empty() && self.patterns.is_empty() && self.learned.is_empty()
     }
 
     /// The text with every secret replaced by `***`.
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut found: Vec<Range<usize>> = Vec::new();
-        for secret in self.secrets.iter() {
+        let mut find = |secret: &str| {
             let places = memchr::memmem::find_iter(text.as_bytes(), secret.as_bytes());
             found.extend(places.map(|at| at..at + secret.len()).filter(|place| stands_alone(text, place)));
-        }
+        };
+        self.secrets.iter().for_each(|secret| find(secret));
+        self.learned.each(find);
         self.patterns.find(text, &mut found);
         if found.is_empty() {
             return Cow::Borrowed(text);
@@ -286,6 +299,21 @@ mod tests {
         assert_eq!(redactor.redact("the latex, in é-latex"), "the ***, in é-***");
         assert_eq!(redactor.redact("élatex"), "élatex");
         assert!(matches!(redactor.redact("nothing"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn what_one_copy_learns_all_copies_mask() {
+        let redactor = Redactor::new(["hunter22"]);
+        let (copy, wider) = (redactor.clone(), redactor.with(["pa$$word"]).matching(["pin [0-9]+"]).unwrap());
+        copy.learn("tok/en-1234");
+        for redactor in [&redactor, &copy, &wider] {
+            assert_eq!(redactor.redact("hunter22, tok/en-1234, tok%2Fen-1234"), "***, ***, ***");
+        }
+        let empty = Redactor::default();
+        assert!(empty.is_empty() && !copy.is_empty());
+        assert_eq!(empty.redact("tok/en-1234"), "tok/en-1234", "another server's");
+        (0..1000).for_each(|n| empty.learn(&format!("token-{n:04}")));
+        assert_eq!(empty.redact("token-0999 token-0990 token-0000"), "*** *** token-0000", "the oldest are forgotten");
     }
 
     proptest! {

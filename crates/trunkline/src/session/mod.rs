@@ -74,13 +74,6 @@ impl Session {
         self.wire.evidence()
     }
 
-    /// The error without the token that was sent last, which the redactor doesn't know.
-    pub(crate) fn without_token(&self, error: Error) -> Error {
-        let Some(token) = self.wire.token() else { return error };
-        let redactor = Redactor::new([token.expose()]);
-        error.map_text(|text| redactor.redact(text).into_owned())
-    }
-
     /// What the server wrote on its standard output that was no message, if anything.
     pub(crate) fn noise(&self) -> Option<String> {
         self.desk.oddities().noise()

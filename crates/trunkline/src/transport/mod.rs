@@ -23,7 +23,6 @@ use bytes::Bytes;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
-use crate::redact::Secret;
 
 #[cfg(feature = "http")]
 pub(crate) use http::{Endpoint, Proxies};
@@ -275,17 +274,6 @@ impl Wire {
             Wire::Sse(wire) => wire.close(),
         }
         CloseReport::default()
-    }
-
-    /// A secret that no configuration knows: the token that was sent last.
-    pub(crate) fn token(&self) -> Option<Secret> {
-        match self {
-            #[cfg(feature = "http")]
-            Wire::Http(wire) => wire.token(),
-            #[cfg(feature = "sse")]
-            Wire::Sse(wire) => wire.token(),
-            _ => None,
-        }
     }
 
     pub(crate) fn evidence(&self) -> Evidence {

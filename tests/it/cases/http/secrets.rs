@@ -1,7 +1,8 @@
 //! P-72: what may not be shown is shown nowhere.
 
 use serde_json::json;
-use trunkline::{Client, Environment, Error, Secret, TokenSource};
+use trunkline::{Client, Environment, Error, Secret, Tape, TokenSource};
+use trunkline_tests::TempDir;
 use trunkline_tests::http::*;
 
 use super::{all_of, echo};
@@ -103,4 +104,28 @@ async fn p72_a_token_from_a_source_is_a_secret_like_the_others() {
         clean(&all_of(&error));
         clean(&format!("{client:?} {:?}", client.warnings()));
     }
+}
+
+/// Also where no error is made of it: in warnings, and on a tape.
+#[tokio::test]
+async fn p72_a_token_from_a_source_is_in_no_warning_and_on_no_tape() {
+    let twice = act(|request| {
+        let tool = json!({"name": request.header("authorization"), "inputSchema": {"type": "object"}});
+        vec![result(json!({"tools": [tool, tool]}))]
+    });
+    let fake = HttpScript::new().on(rpc("tools/list"), [twice]).start();
+    let dir = TempDir::new();
+    let file = dir.join("tape.jsonl");
+    let environment = Environment::from_pairs::<&str, &str>([]);
+    let builder = Client::http(fake.url()).environment(environment).token_source(Source);
+    let client = builder.record(&Tape::create(&file).unwrap()).build().unwrap();
+    let tools = client.list_tools().await.unwrap();
+    assert_eq!(tools[0].name(), "Bearer TOK-DDD", "what was asked for is given as it is");
+    let warnings = format!("{:?}", client.warnings());
+    assert!(warnings.contains("lists \\\"Bearer ***\\\" twice"), "{warnings}");
+    clean(&warnings);
+    client.disconnect().await;
+    let tape = std::fs::read_to_string(&file).unwrap();
+    assert!(tape.contains("Bearer ***"), "{tape}");
+    clean(&tape);
 }

@@ -68,6 +68,32 @@ async fn a_stream_of_http2_that_is_reset_fails_its_call_alone() {
 }
 
 #[tokio::test]
+async fn a_request_that_http2_refused_is_made_once_more_and_never_said_to_have_run() {
+    let (ca, dir) = (TestCa::new(), TempDir::new());
+    let fake = HttpScript::new()
+        .on(rpc_call("echo").contains("once").first(1), [refuse()])
+        .on(rpc_call("echo").contains("always"), [refuse()])
+        .start_tls(Tls::of(&ca));
+    let client = trusting(&ca, &dir, fake.url());
+    assert_eq!(echo(&client, "once").await.unwrap(), json!("once"));
+    let error = echo(&client, "always").await.unwrap_err();
+    assert!(error.kind() == ErrorKind::Unreachable && !error.may_have_run(), "{}", all_of(&error));
+    assert_eq!((fake.log().connections(), fake.log().rpc("tools/call").len()), (1, 4));
+}
+
+#[tokio::test]
+async fn a_request_that_a_leaving_server_did_not_look_at_is_made_on_a_new_connection() {
+    let (ca, dir) = (TestCa::new(), TempDir::new());
+    let fake = HttpScript::new().start_tls(Tls::of(&ca));
+    let once = Leaving::before(&fake, &ca, 1).await;
+    assert_eq!(echo(&trusting(&ca, &dir, once.url()), "x").await.unwrap(), json!("x"));
+    assert_eq!(fake.log().rpc("initialize").len(), 1);
+    let always = Leaving::before(&fake, &ca, usize::MAX).await;
+    let error = trusting(&ca, &dir, always.url()).connect().await.unwrap_err();
+    assert!(error.kind() == ErrorKind::Unreachable && !error.may_have_run(), "{}", all_of(&error));
+}
+
+#[tokio::test]
 async fn a_connection_of_http2_that_broke_is_replaced() {
     let (ca, dir) = (TestCa::new(), TempDir::new());
     let fake = HttpScript::new().start_tls(Tls::of(&ca));

@@ -3,36 +3,30 @@
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use hyper::header::HeaderValue;
-use hyper_util::client::proxy::matcher::Matcher;
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
+use tokio_rustls::rustls::ClientConfig;
 use tokio_rustls::rustls::pki_types::ServerName;
-use url::{Host, Url};
+use url::Host;
 
 use super::endpoint::{Endpoint, Origin};
+use super::proxy::{Proxy, proxy_for, tunnel};
 use super::tls;
 use crate::error::{Error, ErrorKind, Result};
-use crate::redact::mask_url;
 
 /// How long the next address waits for the one before it.
 const HEAD_START: Duration = Duration::from_millis(250);
-/// How much a proxy may answer to CONNECT.
-const MAX_PROXY_ANSWER: usize = 16 << 10;
 /// After so long without a sign of life, and then as often, the peer is asked for one.
 const KEEPALIVE: Duration = Duration::from_secs(30);
-
-/// What to do where a proxy wants to know who asks.
-pub(super) const PROXY_LOGIN: &str =
-    "Put user and password into the proxy's URL (HTTP_PROXY, HTTPS_PROXY): http://user:password@host";
 
 /// A byte stream to a server or proxy.
 pub(super) enum Stream {
@@ -45,13 +39,8 @@ pub(super) struct Route {
     pub(super) origin: Origin,
     proxy: Option<Proxy>,
     endpoint: Arc<Endpoint>,
-}
-
-struct Proxy {
-    host: String,
-    port: u16,
-    shown: String,
-    login: Option<HeaderValue>,
+    /// How to speak TLS, once that was asked for.
+    tls: OnceLock<Arc<ClientConfig>>,
 }
 
 impl Route {
@@ -59,7 +48,7 @@ impl Route {
         let origin = Origin::of(&endpoint.url)
             .ok_or_else(|| Error::config(format!("The URL {} names no host", endpoint.shown())))?;
         let proxy = if origin.is_loopback() { None } else { proxy_for(endpoint)? };
-        Ok(Self { origin, proxy, endpoint: endpoint.clone() })
+        Ok(Self { origin, proxy, endpoint: endpoint.clone(), tls: OnceLock::new() })
     }
 
     /// For requests that a proxy passes on one by one (that is, without TLS): its login, if it wants one.
@@ -117,7 +106,13 @@ impl Route {
     }
 
     async fn secure(&self, tcp: TcpStream) -> Result<TlsStream<TcpStream>> {
-        let config = tls::config(self.endpoint.ca_file.as_deref())?;
+        let config = match self.tls.get() {
+            Some(config) => config.clone(),
+            None => {
+                let made = tls::config(self.endpoint.ca_file.as_deref())?;
+                self.tls.get_or_init(|| made).clone()
+            }
+        };
         let failed = |why: String| {
             let error = Error::new(ErrorKind::Unreachable, format!("No TLS with {}: {why}", self.origin));
             error.with_context("stage", "TLS").with_hint(tls_hint(&why))
@@ -149,7 +144,7 @@ fn tls_hint(why: &str) -> &'static str {
     }
 }
 
-fn unbracketed(host: &Host<String>) -> String {
+pub(super) fn unbracketed(host: &Host<String>) -> String {
     match host {
         Host::Domain(name) => name.clone(),
         Host::Ipv4(address) => address.to_string(),
@@ -202,62 +197,6 @@ async fn first_of(addresses: Vec<SocketAddr>) -> io::Result<TcpStream> {
                 break;
             }
         }
-    }
-}
-
-fn proxy_for(endpoint: &Endpoint) -> Result<Option<Proxy>> {
-    let proxies = &endpoint.proxies;
-    let text = |secret: &Option<crate::redact::Secret>| secret.as_ref().map_or("", |secret| secret.expose()).to_owned();
-    let matcher = Matcher::builder()
-        .http(text(&proxies.http))
-        .https(text(&proxies.https))
-        .no(proxies.none.clone().unwrap_or_default())
-        .build();
-    let Ok(uri) = endpoint.url.as_str().parse() else { return Ok(None) };
-    let Some(found) = matcher.intercept(&uri) else { return Ok(None) };
-    let shown = mask_url(&found.uri().to_string());
-    let url = Url::parse(&found.uri().to_string()).ok().filter(|url| url.scheme() == "http");
-    let Some((host, port)) = url.as_ref().and_then(|url| Some((url.host()?.to_owned(), url.port().unwrap_or(80))))
-    else {
-        return Err(Error::config(format!("The proxy {shown} can't be used: only http:// proxies can")).with_hint(
-            "It comes from the environment (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY); NO_PROXY lists hosts without",
-        ));
-    };
-    Ok(Some(Proxy { host: unbracketed(&host), port, shown, login: found.basic_auth().cloned() }))
-}
-
-/// Asks a proxy for a tunnel to the origin.
-async fn tunnel(tcp: &mut TcpStream, proxy: &Proxy, origin: &Origin) -> Result<()> {
-    let failed = |why: String| {
-        let message = format!("The proxy {} gives no tunnel to {origin}: {why}", proxy.shown);
-        Error::new(ErrorKind::Unreachable, message).with_context("stage", "proxy")
-    };
-    let target = format!("{}:{}", origin.host, origin.port);
-    let mut ask = format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n").into_bytes();
-    if let Some(login) = &proxy.login {
-        ask.extend_from_slice(b"Proxy-Authorization: ");
-        ask.extend_from_slice(login.as_bytes());
-        ask.extend_from_slice(b"\r\n");
-    }
-    ask.extend_from_slice(b"\r\n");
-    tcp.write_all(&ask).await.map_err(|error| failed(reason(&error)))?;
-    let mut answer = Vec::new();
-    while !answer.ends_with(b"\r\n\r\n") {
-        // byte by byte: what follows belongs to the tunnel
-        let byte = tcp.read_u8().await.map_err(|error| failed(reason(&error)))?;
-        answer.push(byte);
-        if answer.len() > MAX_PROXY_ANSWER {
-            return Err(failed("its answer has no end".to_owned()));
-        }
-    }
-    let status = String::from_utf8_lossy(&answer).lines().next().unwrap_or_default().to_owned();
-    match status.split(' ').nth(1) {
-        Some(code) if code.starts_with('2') => {
-            passed("proxy", &proxy.shown);
-            Ok(())
-        }
-        Some("407") => Err(failed(status).with_hint(PROXY_LOGIN)),
-        _ => Err(failed(status)),
     }
 }
 

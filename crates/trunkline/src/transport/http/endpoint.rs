@@ -8,7 +8,7 @@ use url::{Host, Url};
 
 use crate::auth::SharedTokenSource;
 use crate::error::{Error, ErrorKind, Result};
-use crate::redact::{Secret, mask_url};
+use crate::redact::{Redactor, Secret, mask_url};
 
 /// How to reach a server over HTTP.
 #[derive(Clone)]
@@ -20,6 +20,8 @@ pub(crate) struct Endpoint {
     pub(crate) ca_file: Option<PathBuf>,
     /// Where the bearer token comes from.
     pub(crate) tokens: Option<SharedTokenSource>,
+    /// Knows the server's secrets, and learns its tokens.
+    pub(crate) redactor: Redactor,
 }
 
 /// The proxies that the environment asks for, as it writes them.
@@ -46,7 +48,8 @@ impl Endpoint {
                 name => drop(map.append(name, value)),
             }
         }
-        Ok(Self { url, headers: map, proxies: Proxies::default(), ca_file: None, tokens: None })
+        let (proxies, redactor) = (Proxies::default(), Redactor::default());
+        Ok(Self { url, headers: map, proxies, ca_file: None, tokens: None, redactor })
     }
 
     /// The URL without secrets, for people.

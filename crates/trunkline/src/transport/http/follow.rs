@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::pool::{Body, within};
+use super::answer::Body;
+use super::pool::within;
 use super::sse::{Event, Parser};
 use crate::error::Error;
 use crate::limits::Limits;

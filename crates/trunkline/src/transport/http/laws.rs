@@ -26,7 +26,7 @@ static FETCHER: LazyLock<Fetcher> = LazyLock::new(|| {
 pub(crate) fn redirects(status: StatusCode, location: &[u8]) {
     let Ok(location) = HeaderValue::from_bytes(location) else { return };
     let headers = HeaderMap::from_iter([(LOCATION, location)]);
-    let from = &FETCHER.endpoint().url;
+    let from = &FETCHER.endpoint.url;
     for method in [Method::GET, Method::POST] {
         match FETCHER.redirected(&method, status, &headers, from, 1) {
             Ok(url) => leads_home(&url),

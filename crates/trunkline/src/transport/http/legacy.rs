@@ -10,16 +10,17 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use url::Url;
 
+use super::answer::{content_type, drain};
 use super::endpoint::{Endpoint, Origin};
-use super::fetch::{Ask, Fetcher, Refusal};
+use super::fetch::{Ask, Fetcher};
 use super::follow::{End, Place, follow, hand_on};
 use super::pool::Failure;
+use super::refusal::Refusal;
 use super::sse::Event;
-use super::streamable::{content_type, drain};
 use super::{ACCEPT_BOTH, ACCEPT_EVENTS, Progress};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
-use crate::redact::{Secret, mask_url};
+use crate::redact::mask_url;
 use crate::transport::{Evidence, Exchange, Inbox, Kind};
 
 /// An open session over HTTP+SSE.
@@ -77,10 +78,6 @@ impl SseWire {
         self.reading.abort();
         self.core.fetcher.pool().close();
         self.core.inbox.closed(crate::transport::gone());
-    }
-
-    pub(crate) fn token(&self) -> Option<Secret> {
-        self.core.fetcher.token()
     }
 
     pub(crate) fn evidence(&self) -> Evidence {
@@ -197,7 +194,7 @@ impl Core {
 pub(super) fn told_target(fetcher: &Fetcher, data: &[u8]) -> Result<Url> {
     let told = String::from_utf8_lossy(data);
     let told = told.trim();
-    let target = fetcher.endpoint().url.join(told).ok();
+    let target = fetcher.endpoint.url.join(told).ok();
     let here = fetcher.origin();
     match target.as_ref().and_then(Origin::of) {
         Some(origin) if origin == *here => target.ok_or_else(crate::transport::gone),

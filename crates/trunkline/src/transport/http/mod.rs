@@ -1,15 +1,20 @@
 //! Streamable HTTP (revisions 2025-03-26 … 2025-11-25), and the HTTP+SSE of 2024-11-05. A request runs in its caller's
 //! future; only the standing stream has a task.
 
+mod answer;
 mod connect;
 mod endpoint;
 mod fetch;
 mod follow;
+mod lane;
 #[cfg(any(test, fuzzing))]
 pub(super) mod laws;
 #[cfg(feature = "sse")]
 mod legacy;
 mod pool;
+mod proxy;
+mod refusal;
+mod requests;
 mod sse;
 mod standing;
 mod streamable;

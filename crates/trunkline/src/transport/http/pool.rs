@@ -1,14 +1,12 @@
-//! Connections to one origin, kept for the next request. An HTTP/1.1 connection has no task of its own: whoever uses it
-//! drives it, so that a request costs no hop between tasks. An HTTP/2 connection is shared and has one.
+//! Connections to one origin, kept for the next request. An HTTP/1.1 connection serves one request at a time (`lane`), an
+//! HTTP/2 connection is shared and has a task.
 
-use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
+use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
 use hyper::header::{HOST, HeaderMap, HeaderValue, PROXY_AUTHORIZATION};
@@ -16,7 +14,9 @@ use hyper::{Request, Response, Uri};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::task::AbortHandle;
 
-use super::connect::{Route, Stream};
+use super::answer::{Answer, Body};
+use super::connect::Route;
+use super::lane::{Lane, drive};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{self, Limits};
 
@@ -50,85 +50,21 @@ struct Shared {
     used: Instant,
 }
 
-/// An HTTP/1.1 connection and what drives it, while it lives. Large, so it is kept in a box.
-struct Lane {
-    sender: http1::SendRequest<Full<Bytes>>,
-    driver: Option<http1::Connection<TokioIo<Stream>, Full<Bytes>>>,
+/// How a server says that it did nothing for a request (RFC 9113, sections 6.8 and 8.7).
+enum Refused {
+    /// It takes no more of them on this connection.
+    Leaving,
+    /// It was too busy for this one.
+    Busy,
 }
 
-impl Lane {
-    /// Drives the connection while `work` waits for it.
-    async fn driven<T>(&mut self, work: impl Future<Output = T>) -> T {
-        let driver = &mut self.driver;
-        drive(driver, work).await
-    }
-
-    /// Whether the peer still holds it open and it can take a request.
-    async fn is_usable(&mut self) -> bool {
-        let Self { sender, driver } = self;
-        poll_fn(|cx| {
-            let alive = driver.as_mut().is_some_and(|driver| Pin::new(driver).poll(cx).is_pending());
-            Poll::Ready(alive && matches!(sender.poll_ready(cx), Poll::Ready(Ok(()))))
-        })
-        .await
-    }
-}
-
-async fn drive<T>(
-    driver: &mut Option<http1::Connection<TokioIo<Stream>, Full<Bytes>>>,
-    work: impl Future<Output = T>,
-) -> T {
-    let mut work = pin!(work);
-    poll_fn(|cx| {
-        if let Poll::Ready(done) = work.as_mut().poll(cx) {
-            return Poll::Ready(done);
-        }
-        let Some(running) = driver.as_mut() else { return Poll::Pending };
-        if Pin::new(running).poll(cx).is_ready() {
-            *driver = None; // what went wrong, `work` hears as well
-        }
-        work.as_mut().poll(cx)
-    })
-    .await
-}
-
-/// An answer whose body is still on its way.
-pub(super) struct Answer {
-    pub(super) status: hyper::StatusCode,
-    pub(super) headers: HeaderMap,
-    pub(super) body: Body,
-}
-
-/// A body as it comes. Dropped before its end, it closes its connection.
-pub(super) struct Body {
-    incoming: Incoming,
-    lane: Option<Box<Lane>>,
-    keep: Duration,
-    pool: Arc<Pool>,
-}
-
-impl Body {
-    /// The next piece; nothing at the end, which gives the connection back.
-    pub(super) async fn chunk(&mut self) -> Result<Option<Bytes>, hyper::Error> {
-        loop {
-            let incoming = &mut self.incoming;
-            let frame = match &mut self.lane {
-                Some(lane) => lane.driven(incoming.frame()).await,
-                None => incoming.frame().await,
-            };
-            match frame {
-                None => {
-                    if let Some(lane) = self.lane.take() {
-                        self.pool.give_back(lane, self.keep);
-                    }
-                    return Ok(None);
-                }
-                Some(frame) => {
-                    if let Ok(data) = frame?.into_data() {
-                        return Ok(Some(data));
-                    }
-                }
-            }
+impl Refused {
+    fn by(error: &hyper::Error) -> Option<Self> {
+        let error = std::error::Error::source(error)?.downcast_ref::<h2::Error>()?;
+        match error.is_remote() {
+            true if error.is_go_away() => Some(Self::Leaving),
+            true if error.reason() == Some(h2::Reason::REFUSED_STREAM) => Some(Self::Busy),
+            _ => None,
         }
     }
 }
@@ -171,7 +107,7 @@ impl Pool {
         loop {
             if let Some(shared) = self.shared().await {
                 match self.send_shared(shared, request).await {
-                    Err((_, Some(unsent))) if again => (again, request) = (false, unsent),
+                    Err((_, Some(undone))) if again => (again, request) = (false, undone),
                     Err((failure, _)) => return Err(failure),
                     Ok(answer) => return Ok(answer),
                 }
@@ -274,18 +210,24 @@ impl Pool {
         }
     }
 
+    /// Gives the request back where it never left, or where the server says that it didn't look at it.
     async fn send_shared(
         self: &Arc<Self>,
         mut shared: http2::SendRequest<Full<Bytes>>,
         mut request: Request<Full<Bytes>>,
     ) -> Result<Answer, (Failure, Option<Request<Full<Bytes>>>)> {
         self.address(&mut request, true);
+        let copy = request.clone();
         match shared.try_send_request(request).await {
             Ok(response) => Ok(self.answer(response, None)),
             Err(mut failed) => {
-                let unsent = failed.take_message();
+                let refused = Refused::by(failed.error());
+                if matches!(refused, Some(Refused::Leaving)) {
+                    self.state().shared = None; // what is under way on it goes on
+                }
+                let undone = failed.take_message().or_else(|| refused.map(|_| copy));
                 let error = self.broken("waiting for the answer of", failed.error());
-                Err((Failure { error, left: unsent.is_none() }, unsent))
+                Err((Failure { error, left: undone.is_none() }, undone))
             }
         }
     }
@@ -314,7 +256,7 @@ impl Pool {
         }
     }
 
-    fn give_back(self: &Arc<Self>, lane: Box<Lane>, keep: Duration) {
+    pub(super) fn give_back(self: &Arc<Self>, lane: Box<Lane>, keep: Duration) {
         let mut state = self.state();
         if state.closed || lane.driver.is_none() || state.idle.len() >= self.limits.http_idle_connections {
             return;

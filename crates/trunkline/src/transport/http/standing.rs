@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 use hyper::StatusCode;
 use tokio::sync::oneshot;
 
+use super::answer::content_type;
 use super::follow::{End, Place, follow, hand_on};
-use super::streamable::{Core, content_type, pause};
+use super::requests::{Core, pause};
 
 /// How often in a row the stream may end without having said anything.
 const MOST_TRIES: usize = 8;

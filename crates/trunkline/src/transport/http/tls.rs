@@ -1,4 +1,4 @@
-//! The settings of TLS: made once, at the first `https`. Trusts what the system trusts, and a file beside it.
+//! The settings of TLS: made at the first `https`, once where no file is named. Trusts what the system trusts, and a file beside it.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
