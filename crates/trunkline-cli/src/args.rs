@@ -58,6 +58,11 @@ error that names the nearest call, told on standard error too.
 
 To use a recording with trunkline itself, give any of its commands --replay FILE.";
 
+const TRUST_HELP: &str = "\
+It shows what each file would start and contact, asks at a terminal, and remembers the file's place and a hash of its \
+content on the user's side. A file that changed, or lies elsewhere, is asked about anew. A file named by --config or \
+$TRUNKLINE_CONFIG needs no trust.";
+
 /// Options that every command has.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Global options")]
@@ -152,7 +157,12 @@ pub(crate) enum Command {
     /// Examine servers stage by stage, with a fix for what failed
     Check(Check),
     /// Show the merged config: entries, where each comes from, what lost, secrets masked
-    Config(Config),
+    Config,
+    /// Let a project's config file start its servers, as long as its content stays what it is now
+    #[command(after_help = TRUST_HELP)]
+    Trust(Trust),
+    /// Take that back
+    Untrust(Untrust),
     /// Be a server that passes everything on to another, and record it: for any MCP client
     #[command(after_help = RECORD_HELP)]
     Record(Record),
@@ -297,23 +307,20 @@ pub(crate) struct Mock {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Config {
-    #[command(subcommand)]
-    pub(crate) action: Option<ConfigAction>,
+pub(crate) struct Trust {
+    /// The file; without any, those of the current directory that aren't trusted
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Don't ask
+    #[arg(short, long)]
+    pub(crate) yes: bool,
 }
 
-#[derive(Debug, Subcommand)]
-pub(crate) enum ConfigAction {
-    /// Let a project's config file start servers, as long as its content stays what it is now
-    Trust {
-        /// The file, such as .mcp.json
-        file: PathBuf,
-    },
-    /// Take that back
-    Untrust {
-        /// The file
-        file: PathBuf,
-    },
+#[derive(Debug, Args)]
+pub(crate) struct Untrust {
+    /// The file
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
 }
 
 impl Command {
@@ -327,9 +334,14 @@ impl Command {
             | Self::Ask(Ask { command, .. })
             | Self::Check(Check { command, .. })
             | Self::Record(Record { command, .. }) => command,
-            Self::Config(_) | Self::Mock(_) | Self::Ps(_) | Self::Reap(_) | Self::Completions { .. } | Self::Demo => {
-                &[]
-            }
+            Self::Config
+            | Self::Trust(_)
+            | Self::Untrust(_)
+            | Self::Mock(_)
+            | Self::Ps(_)
+            | Self::Reap(_)
+            | Self::Completions { .. }
+            | Self::Demo => &[],
         }
     }
 }

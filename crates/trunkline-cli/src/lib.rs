@@ -2,7 +2,8 @@
 //!
 //! It is a library so that other packages can build the very same program; its only door is [`main`].
 //!
-//! `args` is the command line, `servers` finds the servers it means, and `commands` has a file for each command.
+//! `args` is the command line, `servers` finds the servers it means (`typed` those that stand in it), `trust` says which
+//! project files may be used, and `commands` has a file for each command.
 //! `recording` is what is recorded and replayed meanwhile.
 //! `values` and `shape` turn what is typed into arguments, `render` turns what comes back into text. `exit` holds the
 //! exit codes, and this file is the only one that shows errors.
@@ -25,6 +26,8 @@ mod servers;
 mod shape;
 mod signature;
 mod suggest;
+mod trust;
+mod typed;
 mod values;
 mod verbose;
 mod words;
@@ -66,7 +69,9 @@ fn run(mut cli: Cli, screen: Screen) -> Outcome<Exit> {
     let outcome = match cli.command {
         Command::Demo => runtime.block_on(demo::serve()).map(|()| Exit::Done).map_err(Failure::from),
         Command::Completions { shell } => commands::completions::run(shell).map(|()| Exit::Done),
-        Command::Config(config) => commands::config::run(config, &cli.global, &screen),
+        Command::Config => commands::config::run(&cli.global, &screen),
+        Command::Trust(args) => commands::trust::trust(&args, &screen),
+        Command::Untrust(args) => commands::trust::untrust(&args, &screen),
         Command::Ps(ps) => commands::ps::run(&ps, &screen),
         Command::Reap(reap) => commands::reap::run(&reap, &screen),
         command => {

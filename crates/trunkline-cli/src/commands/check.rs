@@ -156,7 +156,7 @@ async fn examine(client: &Client, servers: &Servers) -> Report {
 
 fn resolve(entry: &Entry, servers: &Servers, report: &mut Report) -> Option<ServerSpec> {
     let origin = entry.origin();
-    let from_file = origin.file.as_os_str() != "<text>";
+    let from_file = origin.is_in_file();
     report.ok(
         "config",
         from_file.then_some(servers.reading),

@@ -12,6 +12,7 @@ pub(crate) mod ps;
 mod read;
 pub(crate) mod reap;
 mod serve;
+pub(crate) mod trust;
 
 use crate::args::Command;
 use crate::exit::{Exit, Outcome};
@@ -40,9 +41,13 @@ pub(crate) fn prepare(command: Command, strict: bool) -> Outcome<Work> {
         Command::Check(args) => Work::Check(check::Check::new(args)),
         Command::Record(args) => Work::Serve(serve::Serve::new(args.servers)),
         Command::Mock(_) => Work::Serve(serve::Serve::new(Vec::new())),
-        Command::Config(_) | Command::Ps(_) | Command::Reap(_) | Command::Completions { .. } | Command::Demo => {
-            unreachable!("these use no servers")
-        }
+        Command::Config
+        | Command::Trust(_)
+        | Command::Untrust(_)
+        | Command::Ps(_)
+        | Command::Reap(_)
+        | Command::Completions { .. }
+        | Command::Demo => unreachable!("these use no servers"),
     })
 }
 

@@ -30,9 +30,10 @@ fn stage(stage: &Stage) -> String {
             for line in failure.get("stderr").unwrap_or_default().lines() {
                 out.push_str(&format!("         {} {}\n", paint(DIM, "|"), escape::line(line)));
             }
-            let facts = [("command", "command"), ("path", "PATH"), ("config", "config"), ("file", "config")];
+            let facts =
+                [("command", "command"), ("url", "url"), ("path", "PATH"), ("config", "config"), ("file", "config")];
             for (key, name) in facts {
-                if let Some(value) = failure.get(key).filter(|value| !value.starts_with("<text>")) {
+                if let Some(value) = failure.get(key) {
                     out.push_str(&format!("         {} {}\n", paint(DIM, name), escape::line(value)));
                 }
             }

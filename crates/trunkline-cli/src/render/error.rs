@@ -5,11 +5,12 @@ use super::{BOLD, CYAN, DIM, RED, escape, paint};
 use crate::exit::{Exit, Failure};
 
 /// Facts that are told in a line of their own, and what they are called there.
-const TOLD: [(&str, &str); 12] = [
+const TOLD: [(&str, &str); 13] = [
     ("usage", "usage"),
     ("server", "server"),
     ("endpoint", "endpoint"),
     ("command", "command"),
+    ("url", "url"),
     ("config", "config"),
     ("file", "config"),
     ("path", "PATH"),
@@ -32,8 +33,7 @@ pub(crate) fn for_people(failure: &Failure) -> String {
     let mut had = Vec::new();
     for (key, name) in TOLD {
         let value = if key == "data" { data.as_deref() } else { error.get(key) };
-        // what the command line itself said needs no place
-        let Some(value) = value.filter(|value| !value.starts_with("<text>") && !value.is_empty()) else { continue };
+        let Some(value) = value.filter(|value| !value.is_empty()) else { continue };
         if had.contains(&name) || (key == "exit" && error.message().contains(value)) {
             continue;
         }

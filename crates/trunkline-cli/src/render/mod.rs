@@ -3,6 +3,7 @@
 
 pub(crate) mod check;
 pub(crate) mod content;
+pub(crate) mod entry;
 pub(crate) mod error;
 pub(crate) mod json;
 #[cfg(any(test, fuzzing))]

@@ -48,53 +48,6 @@ fn p72_entries_losers_and_problems_are_shown_and_secrets_are_not() {
 }
 
 #[test]
-fn a_project_file_starts_nothing_until_it_is_trusted_and_not_after_it_changed() {
-    let bench = Bench::new();
-    let marker = bench.path("PWNED");
-    let write = |extra: &str| {
-        let entry = json!({"command": "/bin/sh", "args": ["-c", format!("echo $$ > '{}' {extra}", marker.display())]});
-        bench.config_at("here/.mcp.json", [("evil", entry)])
-    };
-    write("");
-    for args in [&["list"][..], &["check"], &["call", "evil.x"], &["read", "x:y"]] {
-        let ran = bench.run(args);
-        assert_eq!((ran.code, ran.stdout.as_str()), (8, ""), "{args:?} {ran:?}");
-        assert!(ran.stderr.contains("trunkline config trust DIR/here/.mcp.json"), "{ran:?}");
-    }
-    assert_eq!(bench.run(&["list", "--json"]).json()["error"]["kind"], "not_trusted");
-    assert!(!marker.exists());
-
-    let trusted = bench.run(&["config", "trust", ".mcp.json"]);
-    assert!(trusted.code == 0 && trusted.stdout.contains("command      /bin/sh -c"), "{trusted:?}");
-    assert_eq!(bench.run(&["list"]).code, 4);
-    assert!(marker.exists());
-
-    std::fs::remove_file(&marker).unwrap();
-    write("; true");
-    let changed = bench.run(&["list"]);
-    assert_eq!(changed.code, 8);
-    assert!(changed.stderr.contains("has changed since it was trusted"), "{changed:?}");
-    assert!(!marker.exists());
-
-    assert_eq!(bench.run(&["config", "untrust", ".mcp.json"]).code, 0);
-    assert_eq!(bench.run(&["config", "untrust", ".mcp.json"]).code, 2);
-}
-
-#[test]
-fn a_file_that_is_not_trusted_is_mentioned_beside_others() {
-    let bench = Bench::new();
-    bench.config_at("here/mcp.json", [("evil", json!({"command": "x"}))]);
-    let config = bench.config([("demo", bench.demo())]);
-    let ran = bench.run(&["call", "demo.echo", "text=x", "--config", &config]);
-    ran.is(
-        0,
-        "x\n",
-        "note: DIR/here/mcp.json is not trusted; its 1 server can't be used yet (trunkline config trust DIR/here/mcp.json)\n",
-    );
-    assert_eq!(bench.run(&["call", "evil.x", "--config", &config]).code, 8);
-}
-
-#[test]
 fn without_config_the_places_are_named() {
     let bench = Bench::new();
     let ran = bench.run(&["config"]);

@@ -17,3 +17,4 @@ mod list;
 mod processes;
 mod read;
 mod terminal;
+mod trust;

@@ -9,7 +9,7 @@ use indexmap::IndexMap;
 use super::Client;
 use crate::auth::{SharedTokenSource, TokenSource};
 use crate::cassette::{Tape, Track};
-use crate::config::{self, Config, HttpPlan, ServerSpec, StdioPlan};
+use crate::config::{self, Config, HttpPlan, ServerSpec, Shown, StdioPlan};
 use crate::connection::{Connection, Handler, SharedConnection, SharedHandler};
 use crate::environment::Environment;
 use crate::error::{Error, Result};
@@ -287,7 +287,7 @@ impl ClientBuilder {
     fn setup(self, transport: Transport) -> Result<Setup> {
         let (planned, default_label, shown) = match transport {
             Transport::Connection(connection) => return Ok(self.setup_of_existing(connection, "static")),
-            Transport::Memory(server) => (Planned::Memory(server), "memory".to_owned(), String::new()),
+            Transport::Memory(server) => (Planned::Memory(server), "memory".to_owned(), None),
             Transport::Stdio { command, args } => {
                 let label = name::label_from_command(&command);
                 let (env, inherit_env, cwd) = (self.env.clone(), self.inherit_env, self.cwd.clone());
@@ -297,7 +297,7 @@ impl ClientBuilder {
                     plan,
                     &self.environment.clone().unwrap_or_else(Environment::from_process),
                 );
-                let shown = spec.target();
+                let shown = Some(spec.shown());
                 (Planned::Server(spec), label, shown)
             }
             Transport::Config(config) => return self.configured(&config),
@@ -313,7 +313,7 @@ impl ClientBuilder {
         let environment = self.environment.clone().unwrap_or_else(Environment::from_process);
         let headers = self.headers.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect();
         let plan = HttpPlan { url, headers, sse, guessed: !sse, ca_file: self.ca_file.clone(), ..HttpPlan::default() };
-        let shown = ServerSpec::http(&label, plan.clone(), &environment).target();
+        let shown = ServerSpec::http(&label, plan.clone(), &environment).shown();
         let (bearer, of_server) = (self.bearer.clone(), label.clone());
         let planned: Plan = Arc::new(move || {
             let mut plan = plan.clone();
@@ -325,7 +325,7 @@ impl ClientBuilder {
             }
             Ok(Planned::Server(ServerSpec::http(&of_server, plan, &environment)))
         });
-        self.setup_of(label, planned, shown)
+        self.setup_of(label, planned, Some(shown))
     }
 
     pub(super) fn check_shared(&self) -> Result<()> {
@@ -375,10 +375,10 @@ impl ClientBuilder {
         self.timeout.get_or_insert(Duration::ZERO);
         self.max_timeout.get_or_insert(Duration::ZERO);
         let planned = Planned::Existing(connection);
-        self.setup_of(default_label.to_owned(), Arc::new(move || Ok(planned.clone())), String::new())
+        self.setup_of(default_label.to_owned(), Arc::new(move || Ok(planned.clone())), None)
     }
 
-    pub(super) fn setup_of(self, default_label: String, plan: Plan, shown: String) -> Setup {
+    pub(super) fn setup_of(self, default_label: String, plan: Plan, shown: Option<Shown>) -> Setup {
         let label = self.label.unwrap_or(default_label);
         let track = self.tape.as_ref().map(|tape| Track::new(tape, &label));
         Setup {

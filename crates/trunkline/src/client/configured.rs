@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::Client;
 use super::builder::ClientBuilder;
-use crate::config::{Config, Entry};
+use crate::config::{Config, Entry, ServerSpec};
 use crate::connection::SharedConnection;
 use crate::environment::Environment;
 use crate::error::{Error, Result};
@@ -63,7 +63,7 @@ impl ClientBuilder {
         let resolved = entry.resolve(&environment);
         let (owned, snapshot) = (entry.clone(), environment);
         let plan: Plan = Arc::new(move || owned.resolve(&snapshot).map(Planned::Server));
-        let shown = resolved.as_ref().map(|spec| spec.target()).unwrap_or_default();
+        let shown = resolved.as_ref().ok().map(ServerSpec::shown);
         let mut limits = self.own_limits();
         entry.bounds().apply(&mut limits);
         let base = self.clone().limits(limits);
@@ -72,7 +72,7 @@ impl ClientBuilder {
             Err(_) => base, // told when it is used
         };
         let setup = base.setup_of(entry.label().to_owned(), plan, shown);
-        let origin = Some(entry.origin().to_string());
+        let origin = Some(entry.origin()).filter(|origin| origin.is_in_file()).map(ToString::to_string);
         let strict_output = self.is_strict() || entry.strict_output();
         Setup { label: entry.label().to_owned(), required: entry.required(), strict_output, origin, ..setup }
     }

@@ -2,11 +2,11 @@
 //! handed on only if the file is trusted.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use super::Config;
 use super::problem::{Origin, Problem};
-use super::trust::{TrustStatus, TrustStore};
-use super::{Config, unreadable};
+use super::trust::{self, TrustStatus, TrustStore, Untrusted};
 use crate::environment::Environment;
 use crate::error::Result;
 
@@ -18,29 +18,6 @@ const PROJECT: [&str; 4] = [".mcp.json", "mcp.json", ".vscode/mcp.json", ".curso
 
 /// The user's file, in the user's directory.
 const USER: &str = "mcp.json";
-
-/// A project's file that was found but not used, because nobody on this machine has said that it may be.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Untrusted {
-    /// The file.
-    pub file: PathBuf,
-    /// The servers it would bring. A stranger wrote these names: control characters are escaped.
-    pub labels: Vec<String>,
-    /// Whether it was trusted before it changed.
-    pub changed: bool,
-}
-
-impl std::fmt::Display for Untrusted {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let count = match self.labels.len() {
-            1 => "1 server".to_owned(),
-            n => format!("{n} servers"),
-        };
-        let state = if self.changed { "has changed since it was trusted" } else { "is not trusted" };
-        write!(f, "{} {state}; its {count} can't be used yet", self.file.display())
-    }
-}
 
 pub(super) fn discover<P: AsRef<Path>>(named: &[P], environment: &Environment) -> Result<Config> {
     let mut seen = HashSet::new();
@@ -75,18 +52,15 @@ fn same_file(a: &Path, b: &Path) -> bool {
 
 /// A project's file. Its content is read once, so that what is trusted is what is used.
 fn project(path: &Path, environment: &Environment) -> Config {
-    let content = match std::fs::read(path) {
+    let content = match trust::read(path) {
         Ok(content) => content,
-        Err(error) => return tolerant(path, Err(unreadable(path, error))),
+        Err(error) => return tolerant(path, Err(error)),
     };
     let status = TrustStore::of(environment).map_or(TrustStatus::Unknown, |store| store.status(path, &content));
-    let config = Config::from_content(&content, path);
     if status == TrustStatus::Trusted {
-        return tolerant(path, config);
+        return tolerant(path, Config::from_content(&content, path));
     }
-    let claims = config.map(|config| config.claims).unwrap_or_default();
-    let labels = claims.into_iter().map(|(label, _)| label.escape_debug().to_string()).collect();
-    let untrusted = Untrusted { file: path.to_owned(), labels, changed: status == TrustStatus::Changed };
+    let untrusted = Untrusted::new(path, content, status == TrustStatus::Changed);
     Config { untrusted: vec![untrusted], files: vec![path.to_owned()], ..Config::default() }
 }
 
@@ -104,6 +78,7 @@ fn tolerant(path: &Path, outcome: Result<Config>) -> Config {
 mod tests {
     use super::*;
     use std::fs;
+    use std::path::PathBuf;
 
     struct Machine {
         dir: tempfile::TempDir,
@@ -153,7 +128,8 @@ mod tests {
         let project = machine.write("project/.mcp.json", &["b", "c"]);
         machine.write("home/.config/trunkline/mcp.json", &["c", "d"]);
         let environment = machine.environment(&[listed, named.clone()]);
-        TrustStore::of(&environment).unwrap().grant(&project).unwrap();
+        let store = TrustStore::of(&environment).unwrap();
+        store.grant(&store.read(&project).unwrap()).unwrap();
 
         let config = Config::discover(&[&named, &named], &environment).unwrap();
         assert_eq!(labels(&config), ["a", "x", "b", "c", "d"]);
@@ -165,19 +141,20 @@ mod tests {
     }
 
     #[test]
-    fn a_project_s_file_is_used_only_as_it_was_when_it_was_trusted() {
+    fn p76_a_project_s_file_is_used_only_as_it_was_when_it_was_trusted() {
         let machine = Machine::new();
         let project = machine.write("project/.vscode/mcp.json", &["evil", "worse"]);
         let environment = machine.environment(&[]);
         let config = || Config::discover::<&Path>(&[], &environment).unwrap();
 
         assert!(config().entries().is_empty());
-        let expected = Untrusted { file: project.clone(), labels: vec!["evil".into(), "worse".into()], changed: false };
-        assert_eq!(config().untrusted(), [expected]);
+        let [untrusted] = config().untrusted().to_owned().try_into().unwrap();
+        assert_eq!((&untrusted.file, untrusted.changed), (&project, false));
+        assert_eq!(untrusted.labels, ["evil", "worse"]);
         assert!(config().untrusted()[0].to_string().ends_with("is not trusted; its 2 servers can't be used yet"));
 
         let store = TrustStore::of(&environment).unwrap();
-        store.grant(&project).unwrap();
+        store.grant(&untrusted).unwrap();
         assert_eq!(labels(&config()), ["evil", "worse"]);
         assert!(config().untrusted().is_empty());
 
@@ -187,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_s_names_can_t_act_on_a_terminal() {
+    fn p74_p76_a_stranger_s_names_can_t_act_on_a_terminal() {
         let machine = Machine::new();
         machine.write("project/mcp.json", &["a\\u001b[31m"]);
         let config = Config::discover::<&Path>(&[], &machine.environment(&[])).unwrap();

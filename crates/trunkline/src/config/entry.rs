@@ -132,7 +132,27 @@ impl Entry {
     /// The entry for people to read: as it is written, with whatever may be a secret masked. References such
     /// as `${TOKEN}` are shown, since they are none.
     pub fn masked(&self) -> Value {
-        let mut out = self.fields.transport.masked();
+        self.shown(false)
+    }
+
+    /// What using the entry would start or contact, for the person who has to agree to it: as it is written, with
+    /// command lines and URL in full. Masked are only values of headers, and of variables whose names announce a
+    /// secret; the variables of this machine that they refer to are shown.
+    ///
+    /// ```
+    /// use trunkline::Config;
+    ///
+    /// let config = Config::parse(r#"{"mcpServers": {"a": {"url": "https://h/?k=1", "headers": {"X": "s-${HOME}"}}}}"#)?;
+    /// let full = config.entry("a").unwrap().in_full();
+    /// assert_eq!(full, serde_json::json!({"url": "https://h/?k=1", "headers": {"X": "***${HOME}"}}));
+    /// # Ok::<(), trunkline::Error>(())
+    /// ```
+    pub fn in_full(&self) -> Value {
+        self.shown(true)
+    }
+
+    fn shown(&self, full: bool) -> Value {
+        let mut out = self.fields.transport.shown(full);
         let mut add = |key: &str, value: Value| out.insert(key.to_owned(), value);
         let durations = [
             ("timeout", self.fields.timeout),
@@ -167,17 +187,24 @@ impl Entry {
 }
 
 impl Written {
-    fn masked(&self) -> Map<String, Value> {
+    fn shown(&self, full: bool) -> Map<String, Value> {
+        let words = |args: &[Template]| match full {
+            true => args.iter().map(|arg| arg.written().to_owned()).collect(),
+            false => masked_args(args),
+        };
         let mut out = Map::new();
         let mut add = |key: &str, value: Value| out.insert(key.to_owned(), value);
         match self {
             Written::Stdio { command, args, env, cwd, inherit_env } => {
                 add("command", command.written().into());
                 if !args.is_empty() {
-                    add("args", masked_args(args).into());
+                    add("args", words(args).into());
                 }
                 if !env.is_empty() {
-                    add("env", masked_texts(env, redact::is_plain_variable));
+                    let plain = |name: &str| {
+                        if full { !redact::is_telling_variable(name) } else { redact::is_plain_variable(name) }
+                    };
+                    add("env", masked_texts(env, plain, full));
                 }
                 if let Some(cwd) = cwd {
                     add("cwd", cwd.written().into());
@@ -192,15 +219,16 @@ impl Written {
                     Some(HttpKind::Streamable) => add("type", "http".into()),
                     None => None,
                 };
-                add("url", if is_reference(url) { url.written().into() } else { mask_url(url.written()).into() });
+                let plain = full || is_reference(url);
+                add("url", if plain { url.written().into() } else { mask_url(url.written()).into() });
                 if !headers.is_empty() {
-                    add("headers", masked_texts(headers, redact::is_plain_header));
+                    add("headers", masked_texts(headers, redact::is_plain_header, full));
                 }
                 if let Some(file) = ca_file {
                     add("caFile", file.written().into());
                 }
                 if !bearer_command.is_empty() {
-                    add("bearerCommand", masked_args(bearer_command).into());
+                    add("bearerCommand", words(bearer_command).into());
                 }
             }
         }
@@ -219,9 +247,14 @@ fn masked_args(args: &[Template]) -> Vec<String> {
     args.iter().zip(masked).map(shown).collect()
 }
 
-fn masked_texts(texts: &IndexMap<String, Template>, is_plain: impl Fn(&str) -> bool) -> Value {
+/// The texts that are plain as they are written, the others masked; `references` in them are shown where that is asked for.
+fn masked_texts(texts: &IndexMap<String, Template>, is_plain: impl Fn(&str) -> bool, references: bool) -> Value {
     let shown = |(name, text): (&String, &Template)| {
-        let value = if is_plain(name) || is_reference(text) { text.written() } else { MASK };
+        let value = match is_plain(name) || is_reference(text) {
+            true => text.written().to_owned(),
+            false if references => text.masked(MASK),
+            false => MASK.to_owned(),
+        };
         (name.clone(), Value::from(value))
     };
     Value::Object(texts.iter().map(shown).collect())

@@ -53,6 +53,15 @@ impl Template {
         &self.written
     }
 
+    /// The text with its references, and `mask` for all else.
+    pub(crate) fn masked(&self, mask: &str) -> String {
+        let part = |part: &Part| match part {
+            Part::Text(_) => mask.to_owned(),
+            Part::Variable { name, .. } => format!("${{{name}}}"),
+        };
+        self.parts.iter().map(part).collect()
+    }
+
     /// Whether nothing has to be looked up.
     pub(crate) fn is_plain(&self) -> bool {
         self.parts.iter().all(|part| matches!(part, Part::Text(_)))

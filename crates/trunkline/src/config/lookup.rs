@@ -151,17 +151,16 @@ impl<'a> Lookup<'a> {
             Some(_) => "whose value is no text",
             None => "which is not set",
         };
+        let place = if self.origin.is_in_file() { format!(" in {}", self.origin) } else { String::new() };
         self.fault(field, format!("\"{field}\" needs the variable {variable}, {fault}"))
             .with_context("variable", variable)
-            .with_hint(format!("Set {variable}, or give it a default: \"${{{variable}:-...}}\" in {}", self.origin))
+            .with_hint(format!("Set {variable}, or give it a default: \"${{{variable}:-...}}\"{place}"))
     }
 
     fn fault(&self, field: &str, reason: String) -> Error {
         let reason = Redactor::new(&*self.secrets.borrow()).redact(&reason).into_owned();
-        Error::config(format!("Server \"{}\" can't be used: {reason}", self.label))
-            .with_context("server", self.label)
-            .with_context("field", field)
-            .with_context("file", self.origin.to_string())
+        let error = Error::config(format!("Server \"{}\" can't be used: {reason}", self.label));
+        self.origin.placed(error.with_context("server", self.label).with_context("field", field))
     }
 }
 

@@ -53,16 +53,15 @@ mod trust;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-pub use discover::Untrusted;
 pub use duration::parse_duration;
 pub use entry::Entry;
 pub use filter::ToolFilter;
 pub use problem::{Origin, Problem};
 pub use spec::{HttpSpec, ServerSpec, StdioSpec, TransportSpec};
-pub use trust::{TrustStatus, TrustStore};
+pub use trust::{TrustStatus, TrustStore, Untrusted};
 
 pub(crate) use check::check_endpoint;
-pub(crate) use spec::{HttpPlan, StdioPlan};
+pub(crate) use spec::{HttpPlan, Shown, StdioPlan};
 
 use crate::environment::Environment;
 use crate::error::{Error, Result};
@@ -136,7 +135,7 @@ impl Config {
     /// # Errors
     /// As [`from_file`](Self::from_file).
     pub fn parse(text: &str) -> Result<Self> {
-        read::read(text, Path::new("<text>"), None)
+        read::read(text, Path::new(""), None)
     }
 
     /// Reads the content of a file that was read already.

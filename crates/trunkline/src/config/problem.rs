@@ -9,7 +9,7 @@ use crate::error::Error;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Origin {
-    /// The file.
+    /// The file; empty for a text that is no file's.
     pub file: PathBuf,
     /// The line, from 1.
     pub line: usize,
@@ -19,10 +19,23 @@ impl Origin {
     pub(crate) fn new(file: &Path, line: usize) -> Self {
         Self { file: file.to_owned(), line }
     }
+
+    /// Whether it is a place in a file, where a person can look.
+    pub fn is_in_file(&self) -> bool {
+        !self.file.as_os_str().is_empty()
+    }
+
+    /// The error with this place, where it is one in a file.
+    pub(crate) fn placed(&self, error: Error) -> Error {
+        if self.is_in_file() { error.with_context("file", self.to_string()) } else { error }
+    }
 }
 
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.is_in_file() {
+            return write!(f, "line {}", self.line);
+        }
         write!(f, "{}:{}", self.file.display(), self.line)
     }
 }
@@ -72,18 +85,20 @@ impl Problem {
     pub fn to_error(&self) -> Error {
         let message = match &self.label {
             Some(label) => format!("Server \"{}\" can't be used: {}", label.escape_debug(), self.reason),
-            None => format!("{}: {}", self.origin.file.display(), self.reason),
+            None if self.origin.is_in_file() => format!("{}: {}", self.origin.file.display(), self.reason),
+            None => format!("The config: {}", self.reason),
         };
         let error = Error::config(message);
         let error = match &self.hint {
             Some(hint) => error.with_hint(hint),
-            None => error.with_hint(format!("Correct it in {}", self.origin)),
+            None if self.origin.is_in_file() => error.with_hint(format!("Correct it in {}", self.origin)),
+            None => error,
         };
         let error = match &self.label {
             Some(label) => error.with_context("server", label),
             None => error,
         };
-        error.with_context("file", self.origin.to_string())
+        self.origin.placed(error)
     }
 }
 

@@ -37,15 +37,26 @@ pub(crate) fn read(text: &str, file: &Path, base: Option<&Path>) -> Result<Confi
 
 fn broken(file: &Path, fault: &Fault) -> Error {
     let Fault { line, column, reason } = fault;
-    Error::config(format!("{}:{line}:{column}: this is no valid JSON: {reason}", file.display()))
-        .with_hint("Correct that line; comments and trailing commas are allowed, all else is plain JSON")
-        .with_context("file", format!("{}:{line}", file.display()))
+    let origin = Origin::new(file, *line);
+    let place = if origin.is_in_file() { format!("{origin}:{column}") } else { format!("{origin}, column {column}") };
+    let error = Error::config(format!("{place}: this is no valid JSON: {reason}"))
+        .with_hint("Correct that line; comments and trailing commas are allowed, all else is plain JSON");
+    origin.placed(error)
 }
 
 fn shape(file: &Path, fault: &str) -> Error {
-    Error::config(format!("{} {fault}", file.display()))
+    whole(file, format!("{} {fault}", named(file)))
         .with_hint("It has to look like {\"mcpServers\": {\"NAME\": {\"command\": \"...\"}}}")
-        .with_context("file", file.display().to_string())
+}
+
+/// An error about a whole file.
+fn whole(file: &Path, message: String) -> Error {
+    let error = Error::config(message);
+    if file.as_os_str().is_empty() { error } else { error.with_context("file", file.display().to_string()) }
+}
+
+fn named(file: &Path) -> String {
+    if file.as_os_str().is_empty() { "The config".to_owned() } else { file.display().to_string() }
 }
 
 struct Reader<'a> {
@@ -94,7 +105,7 @@ impl<'a> Reader<'a> {
             _ => false,
         });
         let message = error.message().to_owned();
-        let renewed = Error::config(message).with_context("file", self.file.display().to_string());
+        let renewed = whole(self.file, message);
         match near {
             Some(name) => renewed.with_hint(format!("Rename \"{name}\" to \"mcpServers\"")),
             None if bare => renewed.with_hint("Put the entries inside: {\"mcpServers\": { ... }}"),

@@ -40,6 +40,9 @@ pub struct ServerSpec {
     pub redactor: Redactor,
 }
 
+/// `command` or `url`, and which, without secrets.
+pub(crate) type Shown = (&'static str, String);
+
 /// How a server is reached.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -219,6 +222,14 @@ impl ServerSpec {
             tools: ToolFilter::default(),
             origin: None,
             redactor,
+        }
+    }
+
+    /// What it is, for people: the key in an error's context, and the [`target`](Self::target).
+    pub(crate) fn shown(&self) -> Shown {
+        match &self.transport {
+            TransportSpec::Stdio(_) => ("command", self.target()),
+            TransportSpec::Http(_) | TransportSpec::Sse(_) => ("url", self.target()),
         }
     }
 

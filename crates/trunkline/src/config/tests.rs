@@ -85,10 +85,10 @@ fn p81_good_entries_load_and_bad_ones_are_told_with_their_line() {
         ("../x", 15, "The server name \"../x\" may hold only the letters a to z, digits, \"_\", \"-\" and \".\""),
     ];
     assert_eq!(told, expected);
-    assert_eq!(config.problems()[0].to_string(), format!("<text>:11: server \"both\": {}", expected[0].2));
+    assert_eq!(config.problems()[0].to_string(), format!("line 11: server \"both\": {}", expected[0].2));
     let error = config.problems()[4].to_error();
     assert_eq!((error.kind(), error.hint()), (ErrorKind::Config, Some("Rename it, to \"x\" for instance")));
-    assert_eq!(error.get("file"), Some("<text>:15"));
+    assert_eq!(error.get("file"), None);
 }
 
 #[test]
@@ -116,11 +116,11 @@ fn a_file_without_entries_says_what_is_missing() {
         ("{\"mcpServers\": []}", "has a list as \"mcpServers\", not an object", "look like"),
         (
             "{\"mcpServers\": {\n  \"a\": {\"command\": \"x\"\n",
-            "<text>:2:8: this is no valid JSON: unterminated object",
+            "line 2, column 8: this is no valid JSON: unterminated object",
             "plain JSON",
         ),
-        ("{\"mcpServers\": {\"a\": {'command': 1}}}", "<text>:1:23: this is no valid JSON", "plain JSON"),
-        ("{\"a\": 1} {", "<text>:1:10: this is no valid JSON", "plain JSON"),
+        ("{\"mcpServers\": {\"a\": {'command': 1}}}", "line 1, column 23: this is no valid JSON", "plain JSON"),
+        ("{\"a\": 1} {", "line 1, column 10: this is no valid JSON", "plain JSON"),
     ] {
         let error = Config::parse(text).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Config);
@@ -269,8 +269,8 @@ fn p80_a_missing_variable_is_an_error_of_its_server_that_names_the_field() {
         let message = format!("Server \"x\" can't be used: \"{field}\" needs the variable T2, which is not set");
         assert_eq!(error.message(), message);
         let context: Vec<_> = error.context().collect();
-        assert_eq!(context, [("server", "x"), ("field", field), ("file", "<text>:1"), ("variable", "T2")]);
-        assert!(error.hint().unwrap().contains("\"${T2:-...}\" in <text>:1"), "{error:?}");
+        assert_eq!(context, [("server", "x"), ("field", field), ("variable", "T2")]);
+        assert!(error.hint().unwrap().ends_with("give it a default: \"${T2:-...}\""), "{error:?}");
     }
 }
 
@@ -400,6 +400,13 @@ fn p72_an_entry_is_shown_as_written_with_its_secrets_masked() {
         "headers": {"Authorization": "Bearer ${T}", "X": "***", "Accept": "*/*"}
     });
     assert_eq!(url.masked(), expected);
+    let full = entry(
+        "{\"command\": \"sh\", \"args\": [\"-c\", \"TOKEN=x; evil\"], \"env\": {\"LD_PRELOAD\": \"./evil.so\", \"API_KEY\": \"k\"}}",
+    );
+    let expected = serde_json::json!({
+        "command": "sh", "args": ["-c", "TOKEN=x; evil"], "env": {"LD_PRELOAD": "./evil.so", "API_KEY": "***"}
+    });
+    assert_eq!(full.in_full(), expected);
 }
 
 #[test]

@@ -20,7 +20,7 @@ use tokio::sync::Semaphore;
 use tracing::Instrument as _;
 
 use crate::cassette::Track;
-use crate::config::ServerSpec;
+use crate::config::{ServerSpec, Shown};
 use crate::connection::{CallContext, Connection, EventKind, Events, Hub, SharedConnection, SharedHandler};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
@@ -57,8 +57,8 @@ pub(crate) enum Planned {
 pub(crate) struct Setup {
     pub(crate) label: String,
     pub(crate) plan: Plan,
-    /// What it is, for people: the command line or the URL, without secrets.
-    pub(crate) shown: String,
+    /// What it is, for people.
+    pub(crate) shown: Option<Shown>,
     pub(crate) timeout: Duration,
     pub(crate) start_timeout: Duration,
     pub(crate) max_timeout: Duration,

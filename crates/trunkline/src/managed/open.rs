@@ -213,8 +213,8 @@ fn too_slow(setup: &Setup, session: &Session, recipe: &Recipe) -> Error {
 /// Adds what is known of the server, and takes its secrets out.
 pub(super) fn describe(setup: &Setup, session: Option<&Session>, redactor: &Redactor, error: Error) -> Error {
     let mut error = error.with_context("server", setup.label.clone());
-    if !setup.shown.is_empty() {
-        error = error.with_context("command", setup.shown.clone());
+    if let Some((kind, target)) = &setup.shown {
+        error = error.with_context(kind, target.clone());
     }
     if let Some(origin) = &setup.origin {
         error = error.with_context("config", origin.clone());
