@@ -68,17 +68,55 @@ const NAMED: usize = 5;
 /// and which can carry a message.
 pub fn hidden(text: &str) -> Vec<char> {
     let mut found = Vec::new();
-    let mut last = None;
-    for c in text.chars() {
-        let carrier = Carrier::of(c);
-        let stacked = carrier.is_some() && carrier == last;
-        let unsafe_here = is_unsafe(c) && !matches!(c, '\n' | '\r' | '\t');
-        if (stacked || unsafe_here) && !found.contains(&c) && found.len() < NAMED {
+    for c in all_hidden(text) {
+        if !found.contains(&c) && found.len() < NAMED {
             found.push(c);
         }
-        last = carrier;
     }
     found
+}
+
+/// How many characters there are of the kind that [`hidden`] names.
+pub fn hidden_count(text: &str) -> usize {
+    all_hidden(text).count()
+}
+
+fn all_hidden(text: &str) -> impl Iterator<Item = char> {
+    let mut last = None;
+    text.chars().filter(move |&c| {
+        let carrier = Carrier::of(c);
+        let stacked = carrier.is_some() && carrier == last;
+        last = carrier;
+        stacked || is_unsafe(c) && !matches!(c, '\n' | '\r' | '\t')
+    })
+}
+
+/// What a name looks like: letters of other alphabets as the Latin ones they are drawn like, without what hides. Two
+/// different names with the same look can be taken for one another.
+///
+/// ```
+/// use trunkline::display::look;
+///
+/// assert_eq!(look("\u{455}end"), look("send"));
+/// ```
+pub fn look(name: &str) -> String {
+    name.chars().filter(|c| !is_unsafe(*c) && Carrier::of(*c).is_none()).map(latin).collect()
+}
+
+/// The Latin letter that a Cyrillic, Greek or other one is drawn like, for the usual suspects.
+#[rustfmt::skip]
+fn latin(c: char) -> char {
+    match c {
+        'а' | 'α' | 'ɑ' => 'a', 'с' | 'ϲ' => 'c', 'ԁ' => 'd', 'е' => 'e', 'ɡ' => 'g', 'һ' => 'h', 'і' | 'ι' | 'ı' => 'i',
+        'ј' | 'ϳ' => 'j', 'ӏ' => 'l', 'ո' => 'n', 'о' | 'ο' | 'օ' => 'o', 'р' | 'ρ' => 'p', 'ԛ' => 'q', 'ѕ' => 's',
+        'υ' | 'ս' => 'u', 'ν' | 'ѵ' => 'v', 'ԝ' => 'w', 'х' | 'χ' => 'x', 'у' | 'γ' => 'y',
+        'А' | 'Α' => 'A', 'В' | 'Β' => 'B', 'С' | 'Ϲ' => 'C', 'Е' | 'Ε' => 'E', 'Н' | 'Η' => 'H', 'І' | 'Ι' => 'I',
+        'Ј' => 'J', 'К' | 'Κ' => 'K', 'М' | 'Μ' => 'M', 'Ν' => 'N', 'О' | 'Ο' => 'O', 'Р' | 'Ρ' => 'P', 'Ѕ' => 'S',
+        'Т' | 'Τ' => 'T', 'Х' | 'Χ' => 'X', 'У' | 'Υ' => 'Y', 'Ζ' => 'Z',
+        // full-width forms
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
+        c => c,
+    }
 }
 
 /// A character without a look of its own that ordinary text needs, one at a time.
@@ -131,7 +169,11 @@ mod tests {
     }
 
     #[test]
-    fn hidden_characters_are_named_once() {
+    fn p74_hidden_characters_are_named_once_and_counted() {
+        assert_eq!(hidden_count("a\u{202e}b\u{202e}c\u{e0041}\n"), 3);
+        assert_eq!(look("ѕеnd\u{200b}"), "send");
+        assert_eq!(look("ｓend"), "send");
+        assert_ne!(look("Send"), "send");
         assert_eq!(hidden("a\u{202e}b\u{202e}c\u{e0041}\n"), ['\u{202e}', '\u{e0041}']);
         assert!(hidden("fine\r\n\ttext 👩‍👩‍👧 👩‍❤️‍👨 می‌خواهم").is_empty());
         assert_eq!(

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
-use trunkline::{CallContext, Client, Connection as _, Entry, Error, Problem, ServerSpec, StdioSpec, TransportSpec};
+use trunkline::{Client, Entry, Error, EventKind, Events, Problem, ServerSpec, StdioSpec, TransportSpec};
 
-use super::oddities;
+use super::oddities::{self, Finding};
 use crate::args;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::progress::Spinner;
@@ -45,7 +45,9 @@ pub(crate) struct Report {
     pub(crate) server: String,
     pub(crate) stages: Vec<Stage>,
     /// What is odd, though it works.
-    pub(crate) oddities: Vec<String>,
+    pub(crate) findings: Vec<Finding>,
+    /// The names of its tools.
+    tools: Vec<String>,
 }
 
 impl Report {
@@ -84,10 +86,12 @@ impl Check {
         for report in &reports {
             self.show(report, screen)?;
         }
+        let mut names = Vec::new();
         let all = futures_util::stream::iter(clients.iter().map(|client| examine(client, servers)));
         let mut all = std::pin::pin!(all.buffered(AT_ONCE));
-        while let Some(report) = all.next().await {
+        while let Some(mut report) = all.next().await {
             drop(spinner.take());
+            look_alikes(&mut report, &mut names);
             self.show(&report, screen)?;
             reports.push(report);
             spinner = Some(Spinner::start(screen, "checking"));
@@ -141,17 +145,41 @@ async fn examine(client: &Client, servers: &Servers) -> Report {
     if let Some(entry) = servers.config.entry(client.label()) {
         // else it is recorded: nothing is started
         let warnings = servers.config.warnings().iter().filter(|warning| warning.label() == Some(entry.label()));
-        report.oddities.extend(warnings.map(|warning| format!("config: {} ({})", warning.reason(), warning.origin())));
+        let told = warnings.map(|warning| format!("config: {} ({})", warning.reason(), warning.origin()));
+        report.findings.extend(told.map(|told| Finding::new("config", told)));
         let Some(spec) = resolve(entry, servers, &mut report) else { return report };
         find_command(&spec, &mut report);
     }
+    let events = client.events();
     if !connect(client, &servers.moments, &mut report).await {
         return report;
     }
-    lists(client, &mut report).await;
-    report.oddities.extend(client.warnings());
-    report.oddities.extend(client.stray_output());
+    let started = report.stages.iter().map(|stage| stage.time.unwrap_or_default().as_secs_f64()).sum();
+    report.findings.extend(oddities::of_start(started, &said_at_start(events).await));
+    lists(client, servers, &mut report).await;
+    report.findings.extend(client.warnings().into_iter().map(|told| Finding::new("put-up-with", told)));
+    report.findings.extend(client.stray_output().map(|told| Finding::new("stdout-noise", told)));
     report
+}
+
+/// What the server wrote on its standard error until it was ready.
+async fn said_at_start(mut events: Events) -> Vec<String> {
+    let mut said = Vec::new();
+    while let Some(event) = events.next().await {
+        match event.kind {
+            EventKind::Stderr(line) => said.push(line),
+            EventKind::Ready | EventKind::Failed(_) | EventKind::Closed => break,
+            _ => {}
+        }
+    }
+    said
+}
+
+/// Compares the names of a server's tools with those that were seen before, and adds them.
+fn look_alikes(report: &mut Report, names: &mut Vec<(String, String)>) {
+    names.extend(report.tools.iter().map(|name| (report.server.clone(), name.clone())));
+    let found = report.tools.iter().filter_map(|name| oddities::look_alikes(&report.server, name, names));
+    report.findings.extend(found);
 }
 
 fn resolve(entry: &Entry, servers: &Servers, report: &mut Report) -> Option<ServerSpec> {
@@ -238,7 +266,7 @@ async fn connect(client: &Client, moments: &Moments, report: &mut Report) -> boo
             let mut names: Vec<_> = info.capabilities().members().map(|(name, _)| name).collect();
             names.sort_unstable();
             report.ok("capabilities", None, if names.is_empty() { "none".to_owned() } else { names.join(", ") });
-            report.oddities.extend(oddities::of_text("the instructions", info.instructions().as_deref()));
+            report.findings.extend(oddities::of_text("the instructions", info.instructions().as_deref()));
             true
         }
         Err(error) => {
@@ -263,12 +291,16 @@ fn passed(way: &[Passed], begun: Instant, report: &mut Report) -> Option<Instant
     (last > begun).then_some(last)
 }
 
-async fn lists(client: &Client, report: &mut Report) {
+async fn lists(client: &Client, servers: &Servers, report: &mut Report) {
     let begun = Instant::now();
-    match client.connection().list_tools(&CallContext::new()).await {
+    match client.list_tools().await {
         Ok(tools) => {
             report.ok("tools", Some(begun.elapsed()), tools.len().to_string());
-            report.oddities.extend(tools.iter().flat_map(oddities::of_tool));
+            for tool in &tools {
+                let exposed = servers.all().exposed_name(client.label(), tool.wire_name());
+                report.findings.extend(oddities::of_tool(tool, &exposed));
+                report.tools.push(tool.wire_name().to_owned());
+            }
         }
         Err(error) => report.fail("tools", Some(begun.elapsed()), error),
     }
@@ -292,7 +324,7 @@ async fn lists(client: &Client, report: &mut Report) {
         match client.list_prompts().await {
             Ok(list) => {
                 report.ok("prompts", Some(begun.elapsed()), list.len().to_string());
-                report.oddities.extend(list.iter().flat_map(oddities::of_prompt));
+                report.findings.extend(list.iter().flat_map(oddities::of_prompt));
             }
             Err(error) => report.fail("prompts", Some(begun.elapsed()), error),
         }
@@ -315,7 +347,10 @@ fn machine(report: &Report) -> String {
         };
         out.maybe("detail", Some(stage.detail.as_str()).filter(|detail| !detail.is_empty())).finish()
     });
-    let oddities = report.oddities.iter().map(|text| crate::render::json::quote(text));
+    let findings = report
+        .findings
+        .iter()
+        .map(|finding| Object::default().text("id", finding.id).text("message", &finding.text).finish());
     let out = Object::default().text("label", &report.server).raw("ok", report.failure().is_none());
-    out.raw("stages", array(stages)).raw("warnings", array(oddities)).finish()
+    out.raw("stages", array(stages)).raw("findings", array(findings)).finish()
 }

@@ -23,11 +23,13 @@ pub(crate) fn trust(args: &args::Trust, screen: &Screen) -> Outcome<Exit> {
     let mut trusted = Vec::new();
     for file in &files {
         let shown = trust::shown(file)?;
-        if !screen.json {
-            screen.print(&shown)?;
-        }
-        if !args.yes && trust::is_somebody_there(screen) && !trust::agrees(file) {
-            return Err(Failure::told(Exit::NotTrusted));
+        if !args.yes && trust::is_somebody_there(screen) {
+            screen.report(&format!("{shown}\n"));
+            if !trust::agrees(file) {
+                return Err(Failure::told(Exit::NotTrusted));
+            }
+        } else if !screen.json {
+            screen.print(&format!("{shown}\n"))?;
         }
         store.grant(file)?;
         trusted.push(file.file.display().to_string());

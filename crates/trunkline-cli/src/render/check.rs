@@ -11,8 +11,8 @@ pub(crate) fn report(report: &Report) -> String {
     for stage in &report.stages {
         out.push_str(&self::stage(stage));
     }
-    for oddity in &report.oddities {
-        out.push_str(&format!("  {} {}\n", paint(YELLOW, "warn"), escape::line(oddity)));
+    for finding in &report.findings {
+        out.push_str(&format!("  {} {}\n", paint(YELLOW, "warn"), escape::line(&finding.text)));
     }
     out
 }
@@ -55,7 +55,7 @@ fn shown(time: Duration) -> String {
 /// All servers in one line.
 pub(crate) fn summary(reports: &[Report]) -> String {
     let failed = reports.iter().filter(|report| report.failure().is_some()).count();
-    let odd = reports.iter().filter(|report| report.failure().is_none() && !report.oddities.is_empty()).count();
+    let odd = reports.iter().filter(|report| report.failure().is_none() && !report.findings.is_empty()).count();
     let count = reports.len();
     let mut out = if count == 1 { "1 server".to_owned() } else { format!("{count} servers") };
     out.push_str(&format!(": {} fine", count - failed - odd));

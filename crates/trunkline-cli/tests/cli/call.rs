@@ -220,7 +220,7 @@ fn p85_errors_of_the_protocol_and_deadlines_have_their_codes() {
     bench.run(&["call", "refusing.t", "--config", &config]).is(
         6,
         "",
-        "error: bad \\u{1b}[2J cursor (code -32602)\n  server    refusing\n  command   /bin/sh DIR/server.sh\n  config    \
+        "error: bad \\u{1b}[2J cursor (code -32602)\n  server    refusing\n  tool      t\n  command   /bin/sh DIR/server.sh\n  config    \
          DIR/mcp-test.json:2\n  data      {\"at\":7}\n",
     );
     let machine = bench.run(&["call", "refusing.t", "--json", "--config", &config]);

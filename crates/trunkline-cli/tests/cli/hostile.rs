@@ -3,11 +3,12 @@
 use serde_json::json;
 
 use crate::harness::{Bench, SERVER, tool};
+use crate::terminal::Terminal;
 
 const HARMFUL: [char; 6] = ['\u{1b}', '\u{7}', '\u{202e}', '\u{e0041}', '\u{200b}', '\u{9b}'];
 
 #[test]
-fn hidden_and_controlling_characters_are_shown_escaped() {
+fn p74_hidden_and_controlling_characters_are_shown_escaped() {
     let bench = Bench::new();
     let description = r"ok\u001b[2J\u001b]0;x\u0007 \u202eabc \udb40\udc41\u200b\u009b";
     let listed = format!(r#"{{"name":"t","description":"{description}","inputSchema":{{"type":"object"}}}}"#);
@@ -25,6 +26,81 @@ fn hidden_and_controlling_characters_are_shown_escaped() {
     assert_eq!(call.stdout, "\\u{1b}]52;c;eA==\\u{7} \\u{202e}\\u{9b}\n");
     let machine = bench.run(&["call", "s.t", "--json", "--config", &config]);
     assert_eq!(machine.json()["content"][0]["text"], "\u{1b}]52;c;eA==\u{7} \u{202e}\u{9b}");
+}
+
+/// Wherever a server's words can come out: names, titles, descriptions, URIs, results, errors, instructions, logs, its standard
+/// error, progress.
+#[test]
+fn p74_nothing_a_server_says_reaches_a_terminal_as_it_is() {
+    const H: &str = r"h\u001b[2J\u001b]52;c;eA==\u0007\u202e\udb40\udc41\u200b\u009b";
+    let bench = Bench::new();
+    let more = format!(
+        r#"*'"method":"prompts/list"'*) answer '"result":{{"prompts":[{{"name":"p{H}","title":"{H}","description":"{H}","arguments":[{{"name":"a{H}","description":"{H}"}}]}},{{"name":"ok"}}]}}' ;;
+    *'"method":"prompts/get"'*) answer '"result":{{"messages":[{{"role":"user{H}","content":{{"type":"text","text":"{H}"}}}}]}}' ;;
+    *'"name":"fails"'*) answer '"result":{{"isError":true,"content":[{{"type":"text","text":"{H}"}}]}}' ;;
+    *'"name":"refuses"'*) answer '"error":{{"code":-32000,"message":"{H}","data":{{"{H}":"{H}"}}}}' ;;
+    *'"name":"links"'*) answer '"result":{{"content":[{{"type":"resource_link","uri":"x:{H}","name":"{H}"}},{{"type":"new{H}","x":"{H}"}},{{"type":"image","data":"AA==","mimeType":"{H}"}}]}}' ;;
+    *'"method":"tools/list"'*)"#
+    );
+    let script = SERVER
+        .replace("*'\"method\":\"tools/list\"'*)", &more)
+        .replace("{$caps}", &format!(r#"{{$caps,\"prompts\":{{}}}},\"instructions\":\"{}\""#, H))
+        .replace(r#"\"name\":\"fake\""#, &format!(r#"\"name\":\"fake{}\""#, H));
+    let complaint = "printf '%s\\n' 'stderr \u{1b}[2J\u{202e}\u{200b}\u{9b}' >&2"; // a variable's value would be masked
+    let server = bench.write("hostile.sh", format!("{complaint}\n{script}"));
+    let described = |name: &str| {
+        format!(
+            r#"{{"name":"{name}","title":"{H}","description":"{H}","inputSchema":{{"type":"object","properties":{{"k{H}":{{"type":"string","description":"{H}","enum":["{H}"]}}}}}}}}"#
+        )
+    };
+    let log = format!(
+        r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{{"level":"info","logger":"{H}","data":"{H}"}}}}"#
+    );
+    let tools = ["fails", "refuses", "links", &format!("t{H}")].map(described).join(",");
+    let entry = json!({"command": "/bin/sh", "args": [server], "env": {
+        "TOOLS": tools,
+        "RESOURCES": format!(r#"{{"uri":"x:{H}","name":"{H}","title":"{H}","description":"{H}","mimeType":"{H}"}}"#),
+        "READ": format!(r#""result":{{"contents":[{{"uri":"x:{H}","text":"{H}","mimeType":"{H}"}}]}}"#),
+        "NOISE": format!("{log}\nnoise \u{1b}[2J\u{202e}"),
+    }});
+    let config = bench.config([("s", entry)]);
+    for args in [
+        &["list", "--all", "-vv"][..],
+        &["list", "--schema"],
+        &["list", "--brief"],
+        &["call", "s.fails", "-vvv"],
+        &["call", "s.refuses"],
+        &["call", "s.links"],
+        &["call", "s.fails", "k=1"],
+        &["call", "s.tt"],
+        &["read", "x:1", "--from", "s"],
+        &["prompt", "s.ok"],
+        &["prompt", "s.pp"],
+        &["check", "-vvv"],
+    ] {
+        let ran = bench.run(&[args, &["--config", &config]].concat());
+        let all = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(!all.contains(HARMFUL), "{args:?} {ran:?}");
+        assert!(
+            ["s.tt", "s.pp"].contains(&args[1]) || all.contains("u{202e}") || all.contains("\\u202e"),
+            "{args:?} {ran:?}"
+        );
+
+        let mut command = bench.command(&[args, &["--config", &config, "--color", "never"]].concat());
+        command.env("TERM", "xterm");
+        let terminal = Terminal::start(command);
+        let shown = terminal.shown.clone();
+        let (_, stdout) = terminal.end();
+        let all = format!("{stdout}{}", shown.lock().unwrap());
+        let own = ['\u{1b}', '\u{7}']; // the spinner's
+        assert!(!all.contains(|c| HARMFUL.contains(&c) && !own.contains(&c)), "{args:?} {all:?}");
+        assert!(!all.contains("\u{1b}]52") && !all.contains("\u{1b}[2J"), "{args:?} {all:?}");
+    }
+    let machine = bench.run(&["call", "s.fails", "--json", "--config", &config]);
+    assert_eq!(
+        machine.json()["content"][0]["text"].as_str().unwrap().chars().filter(|c| HARMFUL.contains(c)).count(),
+        7
+    );
 }
 
 #[test]
@@ -62,7 +138,7 @@ fn p72_secrets_are_masked_however_much_is_shown() {
 }
 
 #[test]
-fn what_a_server_logs_is_shown_when_asked_for() {
+fn p74_what_a_server_logs_is_shown_when_asked_for() {
     let bench = Bench::new();
     let log = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","logger":"db","data":"up\u001b[2J"}}"#;
     let config = bench.config([("s", bench.server(json!({"NOISE": log, "COMPLAINT": "on stderr"})))]);

@@ -83,7 +83,7 @@ fn check_shows_how_far_it_came() {
 }
 
 #[test]
-fn check_names_the_stage_that_failed_and_one_fix() {
+fn p98_check_names_the_stage_that_failed_and_one_fix() {
     let bench = Bench::new();
     let answering = |answer: Reply| HttpScript::new().on(any(), [send(answer)]).start();
     let cases = [

@@ -8,6 +8,7 @@ mod caps;
 mod cassette;
 mod check;
 mod config;
+mod diagnostics;
 mod ending;
 mod entries;
 mod harness;

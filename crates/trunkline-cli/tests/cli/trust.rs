@@ -94,7 +94,7 @@ fn p76_a_url_of_a_project_file_gets_no_request_and_no_secret() {
     run(&["trust"]).is(
         0,
         &format!(
-            "api  DIR/here/mcp.json:2\n  url          {url}\n  headers      X-Key=***${{HOME_SECRET}}  Accept=*/*\n\n\
+            "api  DIR/here/mcp.json:2\n  headers      Accept=*/*  X-Key=***${{HOME_SECRET}}\n  url          {url}\n\n\
              Trusted, as long as it stays as it is: DIR/here/mcp.json\n"
         ),
         "",
@@ -114,10 +114,10 @@ fn p74_p76_what_is_agreed_to_is_shown_in_full_and_can_t_act_on_the_terminal() {
     bench.run(&["trust", "--yes", ".mcp.json"]).is(
         0,
         "a  DIR/here/.mcp.json:2\n  command      sh -c 'TOKEN=x; evil\\u{1b}[2K\\u{202e}'\n  \
-         env          LD_PRELOAD=./e.so  KEY=***\n\n\
+         env          KEY=***  LD_PRELOAD=./e.so\n\n\
          off switched off  DIR/here/.mcp.json:3\n  command      x\n\n\
          problem DIR/here/.mcp.json:4: server \"b\\u{1b}[2J\": The server name \"b\\u{1b}[2J\" may hold only the letters a to z, \
-         digits, \"_\", \"-\" and \".\"\n\
+         digits, \"_\", \"-\" and \".\"\n\n\
          Trusted, as long as it stays as it is: .mcp.json\n"
             .replace("DIR/here/.mcp.json", ".mcp.json")
             .as_str(),

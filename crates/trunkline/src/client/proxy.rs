@@ -87,6 +87,11 @@ impl ToolProxy {
         }
     }
 
+    /// Why arguments can't be checked against the tool's schema, if they can't.
+    pub fn schema_fault(&self) -> Option<String> {
+        Checker::compile(&self.input_schema(), self.limits()).err()
+    }
+
     /// The bounds of its server.
     pub(crate) fn limits(&self) -> &Arc<Limits> {
         &self.client.managed().setup().limits

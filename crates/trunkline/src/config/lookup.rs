@@ -120,7 +120,8 @@ impl<'a> Lookup<'a> {
             return Ok(path);
         }
         let fault = if path.exists() { "is no directory" } else { "doesn't exist" };
-        Err(self.fault("cwd", format!("its \"cwd\" {} {fault}", path.display())))
+        let error = self.fault("cwd", format!("its \"cwd\" {} {fault}", path.display()));
+        Err(error.with_hint("Create it, or correct \"cwd\""))
     }
 
     /// The path of a file.

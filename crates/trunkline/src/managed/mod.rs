@@ -230,6 +230,10 @@ impl Managed {
 
     /// An error with what is known of the server, and without its secrets.
     fn told(&self, error: Error, live: &Live) -> Error {
+        let error = match error.get("exit") {
+            Some(_) => error.with_hint("The next use starts it again; its last words may say why it ended"),
+            None => error,
+        };
         open::describe(&self.setup, live.session.as_ref(), &live.redactor, error)
     }
 

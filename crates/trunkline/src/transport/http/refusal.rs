@@ -98,7 +98,8 @@ impl Fetcher {
     pub(super) fn snippet(&self, text: &[u8]) -> String {
         let text = String::from_utf8_lossy(&text[..text.len().min(4 * SHOWN)]);
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let short: String = words.chars().filter(|c| !c.is_control()).take(SHOWN).collect();
+        let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+        let short: String = words.chars().take(SHOWN).map(escaped).collect();
         self.endpoint.redactor.redact(&short).into_owned()
     }
 }

@@ -22,7 +22,9 @@ pub(crate) fn explain(launch: &Launch, error: io::Error) -> Error {
             base(format!("Could not start \"{command}\": its interpreter (the #! line) was not found"))
                 .with_hint("Check the first line of the script")
         }
-        io::ErrorKind::NotFound if command.contains('/') => base(format!("There is no program at \"{command}\"")),
+        io::ErrorKind::NotFound if command.contains('/') => {
+            base(format!("There is no program at \"{command}\"")).with_hint("Install it there, or correct the command")
+        }
         io::ErrorKind::NotFound => {
             let path = variable(launch, "PATH").unwrap_or_default();
             let error = base(format!("The command \"{command}\" was not found on PATH")).with_context("path", path);
