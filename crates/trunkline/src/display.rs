@@ -60,6 +60,12 @@ pub fn json(text: &str) -> String {
     out
 }
 
+/// The text without whatever hides in it, joiners and selectors too: to look for words that were taken apart by them.
+pub(crate) fn visible(text: &str) -> String {
+    let is_seen = |c: &char| c.is_whitespace() || !is_unsafe(*c) && Carrier::of(*c).is_none();
+    text.chars().filter(is_seen).collect()
+}
+
 /// How many characters [`hidden`] names at most.
 const NAMED: usize = 5;
 

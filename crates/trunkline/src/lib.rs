@@ -12,6 +12,7 @@
 //! | functions that should be a server, or a test without one | [`StaticServer`], [`FunctionTool`], [`#[tool]`](macro@tool) |
 //! | those tools in the request to a model, and its calls carried out | [`format`](mod@format) |
 //! | something else that has tools | implement [`Connection`] |
+//! | tools that stay what somebody agreed to | [`Lock`], [`Locked`] |
 //! | a test that must not need its servers | [`Tape`] records, [`Cassette`] replays |
 //! | no async runtime | [`blocking`] |
 //! | to know which servers run, and what a crash left | [`processes`] |
@@ -63,6 +64,7 @@ mod toolset;
 mod cassette;
 mod connection;
 mod filtered;
+mod lock;
 
 // a server that is connected when it is needed
 mod auth;
@@ -107,6 +109,9 @@ pub use environment::Environment;
 pub use error::{Error, ErrorKind, Result};
 pub use filtered::Filtered;
 pub use limits::Limits;
+pub use lock::{
+    AddedTools, Change, Lock, LockFile, LockReport, Locked, Severity, ToolReport, ToolState, UnknownServers,
+};
 pub use managed::State;
 pub use multi::{Member, MemberStatus, MultiServer, Outcome, ServerListing};
 pub use protocol::{
@@ -141,6 +146,11 @@ struct Readme;
 #[cfg(all(doctest, feature = "macros"))]
 #[doc = include_str!("../../../docs/http.md")]
 struct Http;
+
+/// The snippets of docs/lock.md, as tests.
+#[cfg(all(doctest, feature = "macros"))]
+#[doc = include_str!("../../../docs/lock.md")]
+struct LockPage;
 
 /// The snippets of docs/agents.md, as tests.
 #[cfg(all(doctest, feature = "macros"))]

@@ -8,6 +8,7 @@ mod framing;
 mod gateway;
 mod http;
 mod lists;
+mod lock;
 mod multi;
 mod outputs;
 mod process;

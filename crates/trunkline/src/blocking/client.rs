@@ -8,6 +8,7 @@ use super::runtime::{finish, run};
 use crate::client::{self, ClientBuilder};
 use crate::connection::SharedConnection;
 use crate::error::Result;
+use crate::lock::LockReport;
 use crate::managed::State;
 use crate::multi::Member;
 use crate::protocol::{
@@ -195,6 +196,11 @@ impl Client {
     /// What happens on the server's side from now on, across reconnects, as an iterator that waits.
     pub fn events(&self) -> Events {
         self.0.events().into()
+    }
+
+    /// How the tools that the server listed last differ from what was agreed to.
+    pub fn lock_report(&self) -> Option<LockReport> {
+        self.0.lock_report()
     }
 
     /// What the server does oddly and was put up with, each once.

@@ -14,6 +14,7 @@ use crate::connection::{Connection, Handler, SharedConnection, SharedHandler};
 use crate::environment::Environment;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
+use crate::lock::{Lock, Pin};
 use crate::managed::{Identity, Managed, Plan, Planned, Setup, Spoken};
 use crate::name;
 use crate::redact::Secret;
@@ -40,6 +41,7 @@ pub struct ClientBuilder {
     strict_output: bool,
     pub(super) environment: Option<Environment>,
     tape: Option<Tape>,
+    lock: Option<Lock>,
 }
 
 /// Where the bearer token comes from.
@@ -229,6 +231,21 @@ impl ClientBuilder {
         self
     }
 
+    /// Calls the tools of this server only as they were agreed to; each server of a configuration is found in the lock by
+    /// its own label. See [`Locked`](crate::Locked) for what that means.
+    ///
+    /// ```no_run
+    /// use trunkline::{Client, Lock};
+    ///
+    /// let lock = Lock::open("trunkline.lock")?;
+    /// let files = Client::stdio("mcp-server-files", ["."]).label("files").lock(&lock).build()?;
+    /// # Ok::<(), trunkline::Error>(())
+    /// ```
+    pub fn lock(mut self, lock: &Lock) -> Self {
+        self.lock = Some(lock.clone());
+        self
+    }
+
     /// Builds the client without connecting.
     ///
     /// # Errors
@@ -347,9 +364,10 @@ impl ClientBuilder {
         self.label.clone()
     }
 
-    /// The same, recording nothing: its servers do so themselves.
+    /// The same, recording and comparing nothing: its servers do so themselves.
     pub(super) fn off_the_record(mut self) -> Self {
         self.tape = None;
+        self.lock = None;
         self
     }
 
@@ -396,6 +414,7 @@ impl ClientBuilder {
             origin: None,
             spoken: Spoken::default(),
             track,
+            lock: self.lock.as_ref().map(Pin::new),
         }
     }
 }

@@ -29,8 +29,16 @@ impl ClientBuilder {
     /// [`Config`](crate::ErrorKind::Config) when this builder has a transport, or a label, of its own.
     pub fn each(&self, config: &Config) -> Result<Vec<Client>> {
         self.check_shared()?;
-        let enabled = config.entries().iter().filter(|entry| !entry.disabled());
-        Ok(enabled.map(|entry| Client::new(Managed::new(self.entry_setup(entry)), self.is_namespaced())).collect())
+        config.entries().iter().filter(|entry| !entry.disabled()).map(|entry| self.entry(entry)).collect()
+    }
+
+    /// The client of one entry, as [`each`](Self::each) makes them.
+    ///
+    /// # Errors
+    /// As [`each`](Self::each).
+    pub fn entry(&self, entry: &Entry) -> Result<Client> {
+        self.check_shared()?;
+        Ok(Client::new(Managed::new(self.entry_setup(entry)), self.is_namespaced()))
     }
 
     /// The only server of a configuration, or its servers united.

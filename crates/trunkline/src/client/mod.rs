@@ -19,6 +19,7 @@ pub use proxy::ToolProxy;
 
 use crate::connection::{CallContext, Connection, Events, SharedConnection};
 use crate::error::Result;
+use crate::lock::LockReport;
 use crate::managed::{Managed, State};
 use crate::protocol::{
     Arguments, IntoArguments, Prompt, PromptResult, RawJson, ReadResult, Resource, ResourceTemplate, ServerInfo,
@@ -287,6 +288,12 @@ impl Client {
     /// and the first of them. It was skipped.
     pub fn stray_output(&self) -> Option<String> {
         self.managed.noise()
+    }
+
+    /// How the tools that the server listed last differ from what was agreed to; nothing before the first list, and
+    /// without a [`lock`](ClientBuilder::lock). Does no I/O.
+    pub fn lock_report(&self) -> Option<LockReport> {
+        self.managed.setup().lock.as_ref()?.last().map(|report| (*report).clone())
     }
 
     /// Asks the server for its tools again and forgets what was known of them.

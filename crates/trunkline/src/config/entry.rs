@@ -42,6 +42,11 @@ impl Entry {
         &self.origin
     }
 
+    /// The directory that relative paths are relative to; nothing for an entry of no file.
+    pub fn base(&self) -> Option<&Path> {
+        self.base.as_deref()
+    }
+
     /// Whether it is switched off (`"disabled": true`).
     pub fn disabled(&self) -> bool {
         self.disabled

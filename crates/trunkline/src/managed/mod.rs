@@ -24,6 +24,7 @@ use crate::config::{ServerSpec, Shown};
 use crate::connection::{CallContext, Connection, EventKind, Events, Hub, SharedConnection, SharedHandler};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
+use crate::lock::Pin;
 use crate::protocol::{
     Arguments, Prompt, PromptResult, RawJson, ReadResult, Resource, ResourceTemplate, ServerInfo, ToolDefinition,
     ToolResult,
@@ -75,6 +76,8 @@ pub(crate) struct Setup {
     pub(crate) spoken: Spoken,
     /// Where to record what is asked of it.
     pub(crate) track: Option<Track>,
+    /// What was agreed to of its tools.
+    pub(crate) lock: Option<Arc<Pin>>,
 }
 
 /// Where a connection stands.

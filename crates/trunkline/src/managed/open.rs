@@ -11,6 +11,7 @@ use crate::config::{ServerSpec, ToolFilter, TransportSpec};
 use crate::connection::{Connection, Hub, SharedConnection};
 use crate::error::{Error, ErrorKind, Result};
 use crate::filtered::Filtered;
+use crate::lock;
 use crate::redact::Redactor;
 use crate::session::{Launch, Recipe, Session, Setting};
 
@@ -23,7 +24,7 @@ pub(super) async fn open(
     turns: &Arc<Semaphore>,
     stopped: oneshot::Receiver<()>,
 ) -> Result<Live> {
-    let outcome = connect(setup, hub, turns, stopped).await;
+    let outcome = connect(setup, hub, turns, stopped).await.map(|live| locked(setup, hub, live));
     let Some(track) = &setup.track else { return outcome };
     match outcome {
         Ok(live) => {
@@ -50,6 +51,9 @@ async fn connect(
     turns: &Arc<Semaphore>,
     mut stopped: oneshot::Receiver<()>,
 ) -> Result<Live> {
+    if let Some(pin) = &setup.lock {
+        pin.admit(&setup.label).map_err(|error| describe(setup, None, &Redactor::default(), error))?;
+    }
     let planned = (setup.plan)().map_err(|error| describe(setup, None, &Redactor::default(), error))?;
     let (recipes, redactor, filter) = match planned {
         Planned::Existing(connection) => return Ok(existing(connection, hub)),
@@ -122,6 +126,16 @@ fn ready(session: Session, redactor: Redactor, filter: ToolFilter) -> Live {
         false => SharedConnection::new(Filtered::new(session.clone(), filter)),
     };
     Live { connection, session: Some(session), bare, redactor, since: Instant::now(), failures: 0, _listening: None }
+}
+
+/// The same, with tools that are called only as they were agreed to.
+fn locked(setup: &Setup, hub: &Arc<Hub>, live: Live) -> Live {
+    let Some(pin) = &setup.lock else { return live };
+    let connection = match live.session {
+        Some(_) => SharedConnection::new(lock::of_session(live.connection, &setup.label, pin, hub)),
+        None => SharedConnection::new(lock::of_connection(live.connection, &setup.label, pin)),
+    };
+    Live { connection, bare: false, ..live }
 }
 
 pub(super) fn closed_meanwhile() -> Error {

@@ -32,15 +32,18 @@ impl RawJson {
     /// # Errors
     /// [`ErrorKind::InvalidArguments`] when it isn't.
     pub fn parse(text: impl Into<Bytes>) -> Result<Self> {
+        Self::parse_at(text)
+            .map_err(|at| Error::new(ErrorKind::InvalidArguments, format!("Not valid JSON (byte {at})")))
+    }
+
+    /// The same; at which byte it isn't one value.
+    pub(crate) fn parse_at(text: impl Into<Bytes>) -> Result<Self, usize> {
         let text = text.into();
         let fault = match std::str::from_utf8(&text) {
             Ok(_) => scan::whole(&text).err().map(|fault| fault.at),
             Err(error) => Some(error.valid_up_to()),
         };
-        match fault {
-            None => Ok(Self(text)),
-            Some(at) => Err(Error::new(ErrorKind::InvalidArguments, format!("Not valid JSON (byte {at})"))),
-        }
+        fault.map_or(Ok(Self(text)), Err)
     }
 
     /// Serialises `value`.
