@@ -25,7 +25,7 @@ pub(crate) async fn tool(servers: &Servers, address: &str, screen: &Screen) -> O
         let tools = only.list_tools().await?;
         return match tools.iter().find(|tool| tool.name() == address || exposed(tool)) {
             Some(tool) => Ok(Found { client: only.clone(), tool: tool.clone() }),
-            None => Err(unknown(address, only.label(), &tools)),
+            None => Err(refused(only, address).unwrap_or_else(|| unknown(address, only.label(), &tools))),
         };
     }
     if let Some(found) = by_exposed_name(servers, address).await? {
@@ -38,8 +38,13 @@ async fn of_server(client: &Client, name: &str) -> Outcome<Found> {
     let tools = client.list_tools().await?;
     match tools.iter().find(|tool| tool.name() == name) {
         Some(tool) => Ok(Found { client: client.clone(), tool: tool.clone() }),
-        None => Err(unknown(name, client.label(), &tools)),
+        None => Err(refused(client, name).unwrap_or_else(|| unknown(name, client.label(), &tools))),
     }
+}
+
+/// Why a tool isn't shown though the server has it.
+fn refused(client: &Client, tool: &str) -> Option<Failure> {
+    client.lock_report()?.refusal(tool).map(Into::into)
 }
 
 /// An exposed name begins with its server's: only those that fit are asked.

@@ -1,6 +1,7 @@
 //! The command line: every option, argument and help text. What they do is left to `commands`.
 
 mod ask;
+mod lock;
 mod processes;
 
 use std::path::PathBuf;
@@ -9,6 +10,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use ask::Ask;
+pub(crate) use lock::Lock;
 pub(crate) use processes::{Ps, Reap};
 
 /// Every MCP server behind one client: list, call, read, prompt and check servers from a shell.
@@ -27,7 +29,7 @@ Servers come from --config, $TRUNKLINE_CONFIG, a trusted project file (.mcp.json
 only the servers of the command line are used. Without any config there is a built-in server named demo to try.
 
 Exit codes: 0 done; 1 the tool reported an error; 2 usage, config, unknown name, bad arguments; 3 login needed; \
-4 unreachable; 5 too slow; 6 protocol error; 7 a needed server is missing; 8 config file not trusted; \
+4 unreachable; 5 too slow; 6 protocol error; 7 a needed server is missing; 8 config file not trusted, or a tool not as it was agreed to; \
 130 interrupted, 143 by SIGTERM.";
 
 const CALL_HELP: &str = "\
@@ -88,6 +90,15 @@ pub(crate) struct Global {
     /// How long a server may take to start
     #[arg(long, value_name = "TIME", value_parser = trunkline::parse_duration, global = true)]
     pub(crate) start_timeout: Option<Duration>,
+    /// Call tools only as they were agreed to in this file; by default trunkline.lock beside the config file, if it is there
+    #[arg(long, value_name = "FILE", global = true)]
+    pub(crate) lock: Option<PathBuf>,
+    /// List tools too that the lock file doesn't have yet; they aren't called all the same
+    #[arg(long, global = true)]
+    pub(crate) show_new: bool,
+    /// Whether no lock file is kept to: the one that is being written.
+    #[arg(skip)]
+    pub(crate) unlocked: bool,
     /// Fail (exit code 7) where any server is missing
     #[arg(long, global = true)]
     pub(crate) strict: bool,
@@ -163,6 +174,9 @@ pub(crate) enum Command {
     Trust(Trust),
     /// Take that back
     Untrust(Untrust),
+    /// Agree to the tools of servers, and find out what changed since
+    #[command(after_help = lock::LOCK_HELP)]
+    Lock(Lock),
     /// Be a server that passes everything on to another, and record it: for any MCP client
     #[command(after_help = RECORD_HELP)]
     Record(Record),
@@ -333,6 +347,7 @@ impl Command {
             | Self::Prompt(Prompt { command, .. })
             | Self::Ask(Ask { command, .. })
             | Self::Check(Check { command, .. })
+            | Self::Lock(Lock { command, .. })
             | Self::Record(Record { command, .. }) => command,
             Self::Config
             | Self::Trust(_)

@@ -23,6 +23,11 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
+    /// The same of an error: a tool, or a server, that nobody has agreed to isn't trusted.
+    pub(crate) fn of_error(error: &Error) -> Self {
+        if is_refusal(error) { Self::NotTrusted } else { Self::of(error.kind()) }
+    }
+
     /// The code that tells scripts what kind of error it was.
     pub(crate) fn of(kind: ErrorKind) -> Self {
         match kind {
@@ -40,6 +45,11 @@ impl Exit {
             _ => Self::Protocol,
         }
     }
+}
+
+/// Whether a lock file is why something isn't used.
+fn is_refusal(error: &Error) -> bool {
+    error.kind() == ErrorKind::Config && error.get("lock").is_some()
 }
 
 /// Why a command failed.
@@ -95,8 +105,8 @@ impl Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        let kind = error.kind();
-        Self { exit: Exit::of(kind), kind: kind.as_str(), error: Box::new(error), shown: false }
+        let kind = if is_refusal(&error) { "not_approved" } else { error.kind().as_str() };
+        Self { exit: Exit::of_error(&error), kind, error: Box::new(error), shown: false }
     }
 }
 

@@ -18,6 +18,7 @@ mod exit;
 #[doc(hidden)]
 pub mod fuzzing;
 mod interrupt;
+mod locks;
 mod progress;
 mod recording;
 mod render;
@@ -62,6 +63,7 @@ pub fn main() -> ExitCode {
 
 fn run(mut cli: Cli, screen: Screen) -> Outcome<Exit> {
     recording::of_command(&mut cli.global.cassette, &cli.command)?;
+    cli.global.unlocked = matches!(cli.command, Command::Lock(_));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -8,7 +8,7 @@ use crate::render::{Screen, YELLOW, escape, paint};
 use crate::servers::Servers;
 
 /// The commands of this program that somebody may want to record.
-const OWN_COMMANDS: [&str; 6] = ["list", "call", "read", "prompt", "check", "ask"];
+const OWN_COMMANDS: [&str; 7] = ["list", "call", "read", "prompt", "check", "ask", "lock"];
 
 /// The file to record in, if any.
 pub(crate) fn tape(args: &args::Cassette) -> Outcome<Option<Tape>> {

@@ -1,12 +1,14 @@
 //! Which servers there are for this call of the program, as clients: from the command line, from config files, or
 //! the built-in demo server where there is no config at all. Connects to none.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use trunkline::{Client, ClientBuilder, Config, Entry, Environment, Limits, MultiServer, Redactor, Tape};
 
 use crate::args::Global;
 use crate::exit::{Failure, Outcome};
+use crate::locks::Locks;
 use crate::render::{Screen, escape};
 use crate::typed::{entries, started, typed};
 use crate::verbose::Moments;
@@ -23,6 +25,7 @@ pub(crate) struct Servers {
     pub(crate) moments: Moments,
     /// Where what they are asked is recorded.
     pub(crate) tape: Option<Tape>,
+    locks: Locks,
     clients: Vec<Client>,
     /// All of them, connected to or not: exposed names depend on every label.
     all: MultiServer,
@@ -48,12 +51,17 @@ impl Servers {
         let reading = begun.elapsed();
         let tape = recording::tape(&global.cassette)?;
         let builder = Self::builder(global, &environment, tape.as_ref())?;
+        let mut locks = Locks::new(global);
         let clients = match &cassette {
-            Some(cassette) => recording::clients(cassette, &builder)?,
-            None => builder.each(&config)?,
+            Some(cassette) => recording::clients(cassette, &locked(&builder, &mut locks, None)?)?,
+            None => {
+                let enabled = config.entries().iter().filter(|entry| !entry.disabled());
+                let client = |entry| Ok(locked(&builder, &mut locks, Some(entry))?.entry(entry)?);
+                enabled.map(client).collect::<Outcome<_>>()?
+            }
         };
         let all = united(clients.iter(), Limits::default())?;
-        Ok(Self { config, environment, reading, moments: Moments::default(), tape, clients, all })
+        Ok(Self { config, environment, reading, moments: Moments::default(), tape, locks, clients, all })
     }
 
     fn builder(global: &Global, environment: &Environment, tape: Option<&Tape>) -> Outcome<ClientBuilder> {
@@ -77,6 +85,11 @@ impl Servers {
 
     pub(crate) fn clients(&self) -> &[Client] {
         &self.clients
+    }
+
+    /// Where the tools of a server are agreed to, whether that file is there or not.
+    pub(crate) fn lock_file(&self, label: &str) -> Option<PathBuf> {
+        self.locks.file_of(self.config.entry(label))
     }
 
     /// Everything as one connection.
@@ -168,6 +181,11 @@ impl Servers {
     pub(crate) async fn close(&self) {
         self.all.disconnect().await;
     }
+}
+
+fn locked(builder: &ClientBuilder, locks: &mut Locks, entry: Option<&Entry>) -> Outcome<ClientBuilder> {
+    let lock = locks.of(entry)?;
+    Ok(lock.iter().fold(builder.clone(), ClientBuilder::lock))
 }
 
 fn united<'a>(clients: impl Iterator<Item = &'a Client>, limits: Limits) -> Outcome<MultiServer> {

@@ -104,7 +104,7 @@ impl Check {
             screen.note(&render::summary(&reports));
         }
         match reports.iter().find_map(Report::failure) {
-            Some(error) => Err(Failure::told(Exit::of(error.kind()))),
+            Some(error) => Err(Failure::told(Exit::of_error(error))),
             None => Ok(Exit::Done),
         }
     }

@@ -141,6 +141,10 @@ impl List {
                 None if offer.pending => screen.report(&list::starting(&offer.server)),
                 None => {}
             }
+            let report = servers.client(&offer.server)?.lock_report();
+            if let Some(report) = report.filter(|report| !report.is_clean()) {
+                screen.report(&crate::render::lock::not_called(&report));
+            }
         }
         screen.note(&list::summary(offers, self.problems(servers).count()));
         Ok(())
@@ -149,7 +153,7 @@ impl List {
     fn machine(&self, offers: &[Offer], servers: &Servers) -> String {
         let failures = self.problems(servers).chain(offers.iter().filter_map(|offer| offer.failure.clone()));
         let failures = failures.map(|failure| error::object(failure.kind().as_str(), &failure));
-        let listed = offers.iter().map(|offer| offered(offer, servers.all()));
+        let listed = offers.iter().map(|offer| offered(offer, servers));
         let disabled = servers.config.entries().iter().filter(|entry| entry.disabled() && self.args.servers.is_empty());
         let disabled = disabled.map(|entry| {
             Object::default().text("label", entry.label()).text("status", "disabled").raw("tools", "[]").finish()
@@ -171,7 +175,7 @@ impl List {
             return Ok(Exit::Done);
         }
         let failure = offers.iter().find_map(|offer| offer.failure.clone()).or_else(|| self.problems(servers).next());
-        Err(Failure::told(failure.map_or(Exit::Usage, |error| Exit::of(error.kind()))))
+        Err(Failure::told(failure.as_ref().map_or(Exit::Usage, Exit::of_error)))
     }
 }
 
@@ -205,7 +209,8 @@ async fn asked<T>(wanted: bool, listing: impl Future<Output = Vec<ServerListing<
 }
 
 /// One server for machines: entries as the server sent them, with the exposed name beside.
-fn offered(offer: &Offer, multi: &MultiServer) -> String {
+fn offered(offer: &Offer, servers: &Servers) -> String {
+    let multi = servers.all();
     let exposed = |name: &str| serde_json::Value::from(multi.exposed_name(&offer.server, name));
     let tools = offer.tools.iter().flatten();
     let tools = tools.map(|tool| tool.clone().with("exposedName", exposed(tool.name())).raw().to_string());
@@ -222,6 +227,9 @@ fn offered(offer: &Offer, multi: &MultiServer) -> String {
         let prompts =
             prompts.map(|prompt| prompt.clone().with("exposedName", exposed(prompt.name())).raw().to_string());
         out = out.raw("prompts", array(prompts));
+    }
+    if let Some(report) = servers.client(&offer.server).ok().and_then(|client| client.lock_report()) {
+        out = out.raw("notApproved", array(report.different().map(crate::render::lock::tool)));
     }
     out.finish()
 }

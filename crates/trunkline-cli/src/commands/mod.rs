@@ -6,6 +6,7 @@ pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod list;
+pub(crate) mod lock;
 mod oddities;
 mod prompt;
 pub(crate) mod ps;
@@ -27,6 +28,7 @@ pub(crate) enum Work {
     Prompt(prompt::Prompt),
     Ask(Box<ask::Ask>),
     Check(check::Check),
+    Lock(lock::Lock),
     Serve(serve::Serve),
 }
 
@@ -39,6 +41,7 @@ pub(crate) fn prepare(command: Command, strict: bool) -> Outcome<Work> {
         Command::Prompt(args) => Work::Prompt(prompt::Prompt::new(args)?),
         Command::Ask(args) => Work::Ask(Box::new(ask::Ask::new(args, strict)?)),
         Command::Check(args) => Work::Check(check::Check::new(args)),
+        Command::Lock(args) => Work::Lock(lock::Lock::new(args)),
         Command::Record(args) => Work::Serve(serve::Serve::new(args.servers)),
         Command::Mock(_) => Work::Serve(serve::Serve::new(Vec::new())),
         Command::Config
@@ -61,6 +64,7 @@ impl Work {
             Self::Prompt(prompt) => prompt.run(servers, screen).await,
             Self::Ask(ask) => ask.run(servers, screen).await,
             Self::Check(check) => check.run(servers, screen).await,
+            Self::Lock(lock) => lock.run(servers, screen).await,
             Self::Serve(serve) => serve.run(servers, screen).await,
         }
     }

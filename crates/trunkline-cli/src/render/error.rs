@@ -15,6 +15,8 @@ const TOLD: [(&str, &str); 14] = [
     ("config", "config"),
     ("file", "config"),
     ("path", "PATH"),
+    ("lock", "lock"),
+    ("difference", "change"),
     ("exit", "exit"),
     ("data", "data"),
     ("stdout", "stdout"),

@@ -9,6 +9,8 @@ pub(crate) mod json;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod laws;
 pub(crate) mod list;
+pub(crate) mod lock;
+pub(crate) mod sarif;
 
 use std::io::{self, IsTerminal, Write};
 

@@ -15,6 +15,7 @@ mod harness;
 mod hostile;
 mod http;
 mod list;
+mod lock;
 mod processes;
 mod read;
 mod terminal;
