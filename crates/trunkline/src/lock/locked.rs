@@ -115,7 +115,9 @@ impl<C: Connection> Locked<C> {
         match report.tool(tool).map(|tool| tool.state) {
             Some(ToolState::Unchanged) => Ok(()),
             None => {
-                let names = report.tools.iter().map(|tool| tool.tool.as_str());
+                // a model may read it: only names that were agreed to
+                let agreed = report.tools.iter().filter(|tool| tool.state == ToolState::Unchanged);
+                let names = agreed.map(|tool| tool.tool.as_str());
                 Err(suggest::unknown("tool", tool, &self.server, names))
             }
             Some(_) => Err(report.refusal(tool).expect("it isn't unchanged")),
