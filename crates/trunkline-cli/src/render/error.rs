@@ -5,7 +5,7 @@ use super::{BOLD, CYAN, DIM, RED, escape, paint};
 use crate::exit::{Exit, Failure};
 
 /// Facts that are told in a line of their own, and what they are called there.
-const TOLD: [(&str, &str); 14] = [
+const TOLD: [(&str, &str); 16] = [
     ("usage", "usage"),
     ("server", "server"),
     ("tool", "tool"),
