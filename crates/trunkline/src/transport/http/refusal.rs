@@ -99,7 +99,7 @@ impl Fetcher {
         let text = String::from_utf8_lossy(&text[..text.len().min(4 * SHOWN)]);
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
-        let short: String = words.chars().take(SHOWN).map(escaped).collect();
+        let short: String = words.chars().map(escaped).collect::<String>().chars().take(SHOWN).collect();
         self.endpoint.redactor.redact(&short).into_owned()
     }
 }
