@@ -165,6 +165,9 @@ mod tests {
     fn a_signal_reaches_only_who_carries_the_mark() {
         use std::os::unix::process::ExitStatusExt as _;
         let mut child = std::process::Command::new("sleep").arg("600").env(VARIABLE, "1.1.1.1 a").spawn().unwrap();
+        while mark_in(&environment(child.id())).is_none() {
+            std::thread::yield_now(); // it runs, but its environment isn't there to read yet
+        }
         signal(child.id(), "1.1.1.1 b", Signal::KILL);
         signal(child.id(), "1.1.1.1", Signal::KILL);
         assert_eq!(child.try_wait().unwrap(), None);
