@@ -83,6 +83,9 @@ impl Run<'_> {
         let place = self.installed.as_ref().map(|dir| format!("TRUNKLINE_TESTBED='{}' ", dir.display()));
         let line = format!("{}cargo {}", place.unwrap_or_default(), args.join(" "));
         let mut command = self.command(args);
+        if !args.iter().any(|arg| arg == "--ignored") && std::env::var_os("RUST_TEST_THREADS").is_none() {
+            command.env("RUST_TEST_THREADS", at_once().to_string());
+        }
         command.stdout(Stdio::piped());
         let mut child = command.spawn().map_err(|error| format!("cannot start `{line}`: {error}"))?;
         let output = child.stdout.take().expect("the standard output is piped");
@@ -115,6 +118,11 @@ impl Run<'_> {
         }
         command
     }
+}
+
+/// How many tests run at once: most of them wait for a server most of the time.
+fn at_once() -> usize {
+    4 * std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Runs the program of `tests/chaos` that lies beside this one.
