@@ -29,7 +29,7 @@ impl Exit {
     }
 
     /// The code that tells scripts what kind of error it was.
-    pub(crate) fn of(kind: ErrorKind) -> Self {
+    fn of(kind: ErrorKind) -> Self {
         match kind {
             ErrorKind::Config
             | ErrorKind::NotFound

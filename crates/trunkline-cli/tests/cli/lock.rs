@@ -164,6 +164,9 @@ fn p73_a_server_that_is_not_in_the_file_waits_for_agreement() {
     let pinned = Pinned::new(&[ECHO]);
     let before = pinned.lock();
     let other = pinned.bench.server(json!({"TOOLS": ADD, "CALL": OK, "PIDFILE": pinned.bench.path("pid")}));
+    pinned.bench.config([("z", other.clone())]);
+    let asked = pinned.run(&["ask", "?", "--model", "any", "--api-base", "http://127.0.0.1:1"]);
+    assert!(asked.code == 8 && asked.stderr.contains("trunkline lock z"), "{asked:?}");
     pinned.bench.config([("a", other.clone()), ("s", pinned.server(&[ECHO])), ("z", other)]);
     let ran = pinned.run(&["call", "z.add", "a=1"]);
     assert_eq!(ran.code, 8, "{ran:?}");

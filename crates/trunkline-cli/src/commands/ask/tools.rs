@@ -119,7 +119,7 @@ impl Tools {
         }
         match self.failures.first() {
             Some((_, failure)) if self.failures.len() == self.multi.members().len() => {
-                Err(Failure::told(Exit::of(failure.kind())))
+                Err(Failure::told(Exit::of_error(failure)))
             }
             _ => Ok(()),
         }
