@@ -28,6 +28,9 @@ pub struct Limits {
     pub max_events: usize,
     /// How many different warnings of a server are kept. 200.
     pub max_warnings: usize,
+    /// How many tool calls to a server are under way at once; more wait for their turn, and their time runs. 0: as many as
+    /// there are.
+    pub max_calls: usize,
     /// How many requests of a server are being answered at once; more are refused. 64.
     pub max_questions: usize,
     /// How much may wait to be written to a server that doesn't read, in bytes. 64 MiB.
@@ -98,6 +101,7 @@ impl Default for Limits {
             max_notification: 1 << 20,
             max_events: 1024,
             max_warnings: 200,
+            max_calls: 0,
             max_questions: 64,
             max_unsent: 64 << 20,
             stderr_tail: 64 << 10,
@@ -141,7 +145,7 @@ impl Limits {
     /// The names of all, as a config entry spells them.
     #[rustfmt::skip]
     pub(crate) const KEYS: &[&str] = &[
-        "maxMessage", "maxDepth", "maxNotification", "maxEvents", "maxWarnings", "maxQuestions", "maxUnsent", "stderrTail", "maxPages",
+        "maxMessage", "maxDepth", "maxNotification", "maxEvents", "maxWarnings", "maxCalls", "maxQuestions", "maxUnsent", "stderrTail", "maxPages",
         "maxItems", "maxList", "maxSchema", "maxSchemaDepth", "maxInstructions", "exitGrace", "termGrace", "killGrace", "connectTimeout", "streamSilence",
         "streamWait", "maxResumes", "closeGrace", "maxRedirects", "maxHead", "maxRefusal", "httpIdle", "httpIdleConnections",
         "startPermits", "permitHold", "settle", "minBackoff", "maxBackoff",
@@ -156,6 +160,7 @@ impl Limits {
             "maxNotification" => Bytes(&mut self.max_notification),
             "maxEvents" => Count(&mut self.max_events),
             "maxWarnings" => Count(&mut self.max_warnings),
+            "maxCalls" => Count(&mut self.max_calls),
             "maxQuestions" => Count(&mut self.max_questions),
             "maxUnsent" => Bytes(&mut self.max_unsent),
             "stderrTail" => Bytes(&mut self.stderr_tail),

@@ -16,7 +16,7 @@ use std::future::Future;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tracing::Instrument as _;
 
 use crate::cassette::Track;
@@ -101,6 +101,8 @@ pub(crate) struct Managed {
     phase: Arc<Mutex<Phase>>,
     /// One turn: the server's processes never overlap.
     turns: Arc<Semaphore>,
+    /// Where only so many calls may be under way.
+    flights: Option<Semaphore>,
     catalogue: Catalogue,
     alarms: Alarms,
     wishes: Arc<Wishes>,
@@ -110,8 +112,10 @@ impl Managed {
     pub(crate) fn new(setup: Setup) -> Self {
         let hub = Hub::new(&setup.label, &setup.limits);
         let (phase, turns) = (Arc::new(Mutex::new(Phase::Idle)), Arc::new(Semaphore::new(1)));
+        let flights = Some(setup.limits.max_calls).filter(|most| *most > 0);
+        let flights = flights.map(|most| Semaphore::new(most.min(Semaphore::MAX_PERMITS)));
         let (catalogue, alarms, wishes) = (Catalogue::default(), Alarms::default(), Arc::default());
-        Self { setup: Arc::new(setup), hub, phase, turns, catalogue, alarms, wishes }
+        Self { setup: Arc::new(setup), hub, phase, turns, flights, catalogue, alarms, wishes }
     }
 
     pub(crate) fn setup(&self) -> &Setup {
@@ -227,6 +231,16 @@ impl Managed {
         }
     }
 
+    /// The right to have a call under way, where there is a bound to them. First come, first served.
+    async fn flight(&self) -> Option<SemaphorePermit<'_>> {
+        let flights = self.flights.as_ref()?;
+        if let Ok(free) = flights.try_acquire() {
+            return Some(free);
+        }
+        tracing::debug!(server = %self.setup.label, "a call waits for its turn (max_calls)");
+        flights.acquire().await.ok() // never closed
+    }
+
     fn labelled(&self, error: Error) -> Error {
         error.with_context("server", self.setup.label.clone())
     }
@@ -271,6 +285,7 @@ impl Connection for Managed {
             outputs = self.catalogue.outputs(&self.hub);
         }
         let make = async |live: Arc<Live>, cx: CallContext| {
+            let _flight = self.flight().await;
             let result = live.call_tool(name, arguments.clone(), &cx).await?;
             let Some(outputs) = &outputs else { return Ok(result) };
             let tell = |text: String| self.hub.emit(EventKind::Warning(live.redactor.redact(&text).into_owned()));

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use trunkline::{ErrorKind, EventKind};
 use trunkline_tests::*;
 
-use crate::rig::{Over, Rig, assert_took, everywhere, ms, rig};
+use crate::rig::{Over, Rig, assert_took, everywhere, limits, ms, rig};
 
 /// Every answer finds its call, whatever the order, with other requests between.
 #[tokio::test]
@@ -42,6 +42,27 @@ async fn p86_a_slow_call_blocks_nobody() {
         assert!(!slow.is_finished());
         rig.dir.write("go", "");
         assert_eq!(slow.await.unwrap().unwrap().text(), "slow");
+    }
+}
+
+/// Where a bound was set, so many calls are under way and the others wait, each within its time.
+#[tokio::test]
+async fn p86_calls_under_way_can_be_bounded() {
+    let bounded = |builder: trunkline::ClientBuilder| builder.limits(trunkline::Limits { max_calls: 2, ..limits() });
+    for rig in Rig::each(|_| Script::new().on(call("echo"), [gather(2, [echo_args()])]), bounded) {
+        let calls = (0..6).map(|n| rig.client.call("echo", json!({"n": n})).into_future());
+        for (n, answer) in join_all(calls).await.into_iter().enumerate() {
+            assert_eq!(answer.unwrap().text(), format!("{{\"n\":{n}}}"));
+        }
+    }
+    for rig in Rig::each(|_| Script::new().on(call("echo"), [gather(3, [echo_args()])]), bounded) {
+        let under_way: Vec<_> = (0..2).map(|_| tokio::spawn(rig.client.call("echo", ()).into_future())).collect();
+        rig.wait_sent("tools/call", 2).await;
+        let waiting = rig.client.call("echo", ()).timeout(ms(100)).await.unwrap_err();
+        assert_eq!(waiting.kind(), ErrorKind::Deadline);
+        rig.client.list_tools().await.unwrap(); // what was sent before has come by then
+        assert_eq!(rig.sent("tools/call"), 2);
+        under_way.iter().for_each(|call| call.abort());
     }
 }
 

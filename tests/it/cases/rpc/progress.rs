@@ -63,7 +63,7 @@ async fn p83_progress_with_another_token_moves_nothing() {
 
 /// Each limit can be set for the client and for one call; zero is none.
 #[tokio::test]
-async fn p83_each_limit_can_be_set_and_taken_away() {
+async fn p65_p83_each_limit_can_be_set_and_taken_away() {
     let slow = || Script::new().on(call("echo"), [background([sleep(700), text("done")])]);
     let short = Rig::with(|_| slow(), bounds(200, 60_000));
     assert_eq!(short.call("echo").await.unwrap_err().kind(), ErrorKind::Deadline);
