@@ -81,9 +81,19 @@ pub(super) fn namespace() -> u64 {
     digits.parse().unwrap_or(0)
 }
 
-/// The environment, as far as it may be read; nothing of a dead process.
+/// The environment, as far as it may be read; nothing of a dead process. One that is just becoming another program has none
+/// for a moment, which is waited for.
 pub(super) fn environment(pid: u32) -> Vec<u8> {
-    fs::read(format!("/proc/{pid}/environ")).unwrap_or_default()
+    const PATIENCE: u32 = 20; // there are also processes that have none
+    for _ in 0..PATIENCE {
+        let Ok(environment) = fs::read(format!("/proc/{pid}/environ")) else { break };
+        let has_memory = || stat(pid).is_some_and(|stat| !stat.dead && stat.pages > 0);
+        if !environment.is_empty() || !has_memory() {
+            return environment;
+        }
+        std::thread::yield_now();
+    }
+    Vec::new()
 }
 
 /// The mark in an environment.
