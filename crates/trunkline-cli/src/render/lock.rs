@@ -111,6 +111,7 @@ pub(crate) fn files(compared: &Compared) -> String {
     let files: Vec<_> = compared.files.keys().map(|file| escape::line(&shown_path(file))).collect();
     let count = compared.agreed.len();
     let mut out = match count {
+        0 if files.is_empty() => "no tool was seen, so nothing was written".to_owned(),
         0 => format!("nothing new for {}", files.join(", ")),
         1 => format!("1 tool agreed to in {}", files.join(", ")),
         _ => format!("{count} tools agreed to in {}", files.join(", ")),

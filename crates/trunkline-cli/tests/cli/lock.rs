@@ -160,6 +160,15 @@ fn p73_a_lock_file_that_can_t_be_read_closes_everything() {
 }
 
 #[test]
+fn p73_where_no_server_answers_nothing_is_written() {
+    let bench = Bench::new();
+    let config = bench.config([("s", json!({"command": "no-such-command-here"}))]);
+    let ran = bench.run(&["lock", "--config", &config]);
+    assert!(ran.code == 4 && ran.stderr.contains("no tool was seen, so nothing was written"), "{ran:?}");
+    assert!(!bench.path("trunkline.lock").exists());
+}
+
+#[test]
 fn p73_a_server_that_is_not_in_the_file_waits_for_agreement() {
     let pinned = Pinned::new(&[ECHO]);
     let before = pinned.lock();
