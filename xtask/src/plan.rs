@@ -63,6 +63,9 @@ pub(crate) fn plan(options: &Options) -> Vec<Step> {
     add(full, "tools", Action::Tools);
     add(everything, "format", cargo(options, "fmt --all --check", "-- -l", None));
     let clippy = "clippy --workspace --all-targets --features trunkline/rig-example";
+    // so that a lock file which doesn't fit is told at once, and not when the fuzzers are built
+    let fuzzers = "tree --manifest-path fuzz/Cargo.toml --depth 0";
+    add(everything && full, "fuzz lock", cargo(options, fuzzers, "", None));
     add(everything && full, "clippy", cargo(options, clippy, "-- -D warnings", None));
     let bare = "clippy --package trunkline --no-default-features";
     add(everything && full, "no features", cargo(options, bare, "-- -D warnings", None));
@@ -136,7 +139,7 @@ mod tests {
     #[test]
     fn a_full_run_has_every_step_and_installs_late() {
         let expected = [
-            ["tools", "format", "clippy", "no features", "build", "tests"].as_slice(),
+            ["tools", "format", "fuzz lock", "clippy", "no features", "build", "tests"].as_slice(),
             &["rig", "chaos", "soak", "rustdoc", "deny", "fuzz", "testbed install", "testbed tests"],
         ];
         assert_eq!(names(""), expected.concat());
