@@ -258,20 +258,9 @@ impl Outbox {
 
 #[cfg(test)]
 mod tests {
+    use super::laws::Collected;
     use super::*;
     use crate::error::ErrorKind;
-
-    #[derive(Default)]
-    struct Collected(Mutex<Vec<Bytes>>);
-
-    impl Inbox for Collected {
-        fn message(&self, bytes: Bytes, _: Option<u64>) {
-            self.0.lock().unwrap().push(bytes);
-        }
-        fn stderr(&self, _: &str) {}
-        fn warning(&self, _: String) {}
-        fn closed(&self, _: Error) {}
-    }
 
     async fn lines_of(chunks: &[&[u8]]) -> Vec<Bytes> {
         let inbox = Collected::default();

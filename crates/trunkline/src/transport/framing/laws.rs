@@ -31,8 +31,9 @@ impl AsyncRead for Chunks<'_> {
     }
 }
 
+/// An inbox that keeps the messages.
 #[derive(Default)]
-struct Collected(Mutex<Vec<Bytes>>);
+pub(super) struct Collected(pub(super) Mutex<Vec<Bytes>>);
 
 impl Inbox for Collected {
     fn message(&self, bytes: Bytes, _: Option<u64>) {
