@@ -16,4 +16,3 @@ mod serving_http;
 mod smoke;
 mod testbed;
 mod toolset;
-mod tracing_spans;
