@@ -22,6 +22,8 @@ Usage: cargo xtask <command>
   fuzz [TARGET…] [--seconds N]
                             build and run the fuzzers, or these, for so long each (15 s), two at a time
   testbed                   install the servers of testbed/ and print where
+  conformance [--scenario NAME] [--spec VERSION] [--update-floor]
+                            play the official conformance suite, count what it checked, write docs/conformance.md
   chaos [--seconds N] [--seed N]
                             50 servers that fail in every way; SEED=… does the same again
   soak [--calls N]          so many calls over stdio and over HTTP (1000000), in which memory stays flat
@@ -51,6 +53,7 @@ fn dispatch(args: &[String]) -> Result<(), String> {
             println!("{}", testbed::install(&root)?.describe());
             Ok(())
         }
+        Some(("conformance", rest)) => run::conformance(&root, rest),
         Some(("chaos" | "soak", _)) => run::chaos_by_hand(&root, args),
         Some(("bench", [])) => {
             println!("The benchmark has its own harness: bench/README.md says how to set it up and run it.");

@@ -48,6 +48,8 @@ pub(crate) enum Action {
     Testbed,
     /// Runs the program of `tests/chaos`, which the step `build` has made.
     Chaos(&'static str),
+    /// Plays the official conformance suite, which lies in the testbed, by the program of `tests/conformance`.
+    Conformance,
 }
 
 /// The steps for these options, in order.
@@ -80,6 +82,7 @@ pub(crate) fn plan(options: &Options) -> Vec<Step> {
     add(everything && full, "deny", Action::Deny);
     add(everything && full, "fuzz", Action::Fuzz);
     add(full, "testbed install", Action::Testbed);
+    add(everything && full, "conformance", Action::Conformance);
     add(full, "testbed tests", tests(options, "test --package trunkline-tests --test it", "--ignored"));
     steps
 }
@@ -140,7 +143,7 @@ mod tests {
     fn a_full_run_has_every_step_and_installs_late() {
         let expected = [
             ["tools", "format", "fuzz lock", "clippy", "no features", "build", "tests"].as_slice(),
-            &["rig", "chaos", "soak", "rustdoc", "deny", "fuzz", "testbed install", "testbed tests"],
+            &["rig", "chaos", "soak", "rustdoc", "deny", "fuzz", "testbed install", "conformance", "testbed tests"],
         ];
         assert_eq!(names(""), expected.concat());
     }

@@ -58,7 +58,8 @@ impl Run<'_> {
             Action::Tests { args, some } => self.tests(args, *some),
             Action::Deny => self.deny(),
             Action::Fuzz => fuzz::run(self.root, &fuzz::Options::default()),
-            Action::Chaos(args) => chaos(args),
+            Action::Chaos(args) => self.beside("trunkline-chaos", args),
+            Action::Conformance => self.beside("trunkline-conformance", "run"),
             Action::Testbed => {
                 let installed = testbed::install(self.root)?;
                 let note = installed.describe();
@@ -110,9 +111,23 @@ impl Run<'_> {
         self.cargo(&args, None)
     }
 
+    /// Runs a program that lies beside this one.
+    fn beside(&self, name: &str, args: &str) -> Result<String, String> {
+        let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+        let program = std::env::current_exe().map_err(|error| error.to_string())?.with_file_name(file);
+        let mut command = self.knowing(Command::new(&program));
+        judge(command.args(args.split(' ')).status(), &format!("{} {args}", program.display()))
+            .map(|()| "ok".to_owned())
+    }
+
     fn command(&self, args: &[String]) -> Command {
-        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        let mut command = self.knowing(Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())));
         command.args(args).current_dir(self.root);
+        command
+    }
+
+    /// The command, told where the testbed is.
+    fn knowing(&self, mut command: Command) -> Command {
         if let Some(dir) = &self.installed {
             command.env("TRUNKLINE_TESTBED", dir);
         }
@@ -125,18 +140,18 @@ fn at_once() -> usize {
     4 * std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Runs the program of `tests/chaos` that lies beside this one.
-fn chaos(args: &str) -> Result<String, String> {
-    let name = format!("trunkline-chaos{}", std::env::consts::EXE_SUFFIX);
-    let program = std::env::current_exe().map_err(|error| error.to_string())?.with_file_name(name);
-    let status = Command::new(&program).args(args.split(' ')).status();
-    judge(status, &format!("{} {args}", program.display())).map(|()| "ok".to_owned())
-}
-
 /// Builds the program of `tests/chaos` for a long run, and runs it.
 pub(crate) fn chaos_by_hand(root: &Path, args: &[String]) -> Result<(), String> {
     let run = ["run", "--quiet", "--profile", "soak", "--package", "trunkline-chaos", "--"].map(str::to_owned);
     Run { root, installed: None, tally: Tally::default() }.cargo(&[&run, args].concat(), None).map(drop)
+}
+
+/// Installs the conformance suite, builds the program of `tests/conformance` and has it play.
+pub(crate) fn conformance(root: &Path, args: &[String]) -> Result<(), String> {
+    let installed = testbed::install(root)?;
+    println!("{}", installed.describe());
+    let run = ["run", "--quiet", "--package", "trunkline-conformance", "--", "run"].map(str::to_owned);
+    Run { root, installed: Some(installed.dir), tally: Tally::default() }.cargo(&[&run, args].concat(), None).map(drop)
 }
 
 pub(crate) fn judge(status: std::io::Result<ExitStatus>, line: &str) -> Result<(), String> {

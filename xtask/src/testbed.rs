@@ -57,8 +57,10 @@ pub(crate) fn install(root: &Path) -> Result<Installed, String> {
         (Err(npm), Err(pip)) => return Err(format!("{npm}\n\n{pip}")),
         (Err(message), _) | (_, Err(message)) => return Err(message),
     };
-    // An ES module finds packages only from its own folder upwards, so this one lives beside them; always the latest text.
-    copy(&source.join("node/ts2_server.mjs"), &dir.join("node/ts2_server.mjs"))?;
+    // An ES module finds packages only from its own folder upwards, so these live beside them; always the latest text.
+    for module in ["node/ts2_server.mjs", "node/node20.mjs"] {
+        copy(&source.join(module), &dir.join(module))?;
+    }
     Ok(Installed { dir, fresh })
 }
 
