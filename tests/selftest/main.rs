@@ -3,6 +3,7 @@
 #![cfg(unix)]
 
 mod answers;
+mod authority;
 mod bridge;
 mod helpers;
 mod http;

@@ -15,6 +15,7 @@ pub mod script;
 mod temp;
 mod wait;
 
+pub mod authority;
 pub mod contract;
 pub mod fake;
 pub mod http;

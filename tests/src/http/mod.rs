@@ -48,6 +48,8 @@
 //! [`delete()`], [`any()`], [`rpc(method)`](rpc), [`rpc_call(tool)`](rpc_call) or [`accepted()`] (a connection was
 //! accepted; nothing is read before the steps are done), refined by the methods of [`HttpMatch`].
 //!
+//! `before(f)` is asked of each request before any rule, and does it where it gives steps.
+//!
 //! # Steps
 //!
 //! | step | does |

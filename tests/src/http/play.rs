@@ -14,11 +14,15 @@ use super::state::{Pushed, State};
 use super::step::{Framing, Reply, Step, reply};
 use super::writer::{Out, Stop, Written};
 
-/// Answers a request: by its rule, else by default. The response is whole afterwards, or the connection over.
+/// Answers a request: by what comes before all rules, by its rule, else by default. The response is whole afterwards, or the connection over.
 pub(crate) async fn answer<O: Out>(state: &State, request: &HttpRequest, out: &mut O) -> Written {
-    match state.rule_for(request) {
-        Some(steps) => all(state, request, out, steps).await?,
-        None => all(state, request, out, &defaults::steps(state, request)).await?,
+    let before = state.script.before.as_ref().and_then(|before| before(request));
+    match before {
+        Some(steps) => all(state, request, out, &steps).await?,
+        None => match state.rule_for(request) {
+            Some(steps) => all(state, request, out, steps).await?,
+            None => all(state, request, out, &defaults::steps(state, request)).await?,
+        },
     }
     if out.is_open() { out.finish().await } else { Ok(()) }
 }

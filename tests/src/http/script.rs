@@ -1,11 +1,14 @@
 //! `HttpScript`: the settings and rules of a fake, before it is started. What they mean is in the module's text.
 
 use super::fake::HttpFake;
+use super::request::HttpRequest;
 use super::rule::{HttpMatch, Rule};
 use super::state::State;
 use super::step::Step;
 use super::tls::Tls;
 use crate::json::{Json, tool};
+
+type Before = Box<dyn Fn(&HttpRequest) -> Option<Vec<Step>> + Send + Sync>;
 
 /// What an HTTP fake does. See the module's text.
 pub struct HttpScript {
@@ -17,6 +20,7 @@ pub struct HttpScript {
     pub(crate) strict_version: bool,
     pub(crate) listening: bool,
     pub(crate) legacy: bool,
+    pub(crate) before: Option<Before>,
     pub(crate) rules: Vec<Rule>,
 }
 
@@ -31,6 +35,7 @@ impl Default for HttpScript {
             strict_version: false,
             listening: false,
             legacy: false,
+            before: None,
             rules: Vec::new(),
         }
     }
@@ -76,6 +81,11 @@ impl HttpScript {
 
     pub fn legacy_sse(self) -> HttpScript {
         HttpScript { legacy: true, ..self }
+    }
+
+    /// Asks this of every request before any rule: where it gives steps, they are done instead.
+    pub fn before(self, f: impl Fn(&HttpRequest) -> Option<Vec<Step>> + Send + Sync + 'static) -> HttpScript {
+        HttpScript { before: Some(Box::new(f)), ..self }
     }
 
     /// Adds a rule after those that are there.

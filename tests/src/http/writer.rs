@@ -139,6 +139,7 @@ impl<W: AsyncWrite + Unpin + Send> Out for Writer<W> {
 fn reason(status: u16) -> &'static str {
     match status {
         200 => "OK",
+        201 => "Created",
         202 => "Accepted",
         301 => "Moved Permanently",
         302 => "Found",
