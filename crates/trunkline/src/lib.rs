@@ -12,6 +12,7 @@
 //! | functions that should be a server, or a test without one | [`StaticServer`], [`FunctionTool`], [`#[tool]`](macro@tool) |
 //! | those tools in the request to a model, and its calls carried out | [`format`](mod@format) |
 //! | something else that has tools | implement [`Connection`] |
+//! | a server that wants a login | [`OAuth`] |
 //! | tools that stay what somebody agreed to | [`Lock`], [`Locked`] |
 //! | a test that must not need its servers | [`Tape`] records, [`Cassette`] replays |
 //! | no async runtime | [`blocking`] |
@@ -37,6 +38,7 @@
 //! | `stdio` | yes | servers that run as a subprocess |
 //! | `http` | yes | servers over Streamable HTTP |
 //! | `sse` | yes | servers over the HTTP+SSE of revision 2024-11-05 |
+//! | `oauth` | yes | logging in to HTTP servers: OAuth 2.1 |
 //! | `blocking` | yes | twins of the clients for code without an async runtime |
 //! | `macros` | yes | the attribute `#[tool]` |
 //! | `serve-http` | no | `HttpServer`: serving a connection over Streamable HTTP |
@@ -70,6 +72,8 @@ mod lock;
 mod auth;
 mod config;
 mod managed;
+#[cfg(feature = "oauth")]
+mod oauth;
 
 // the wire
 #[cfg(feature = "stdio")]
@@ -114,6 +118,11 @@ pub use lock::{
 };
 pub use managed::State;
 pub use multi::{Member, MemberStatus, MultiServer, Outcome, ServerListing};
+#[cfg(feature = "oauth")]
+pub use oauth::{
+    ClientAuth, Consent, ConsentRequest, Grant, IdentityProvider, Login, LoginKey, OAuth, Redirect, Registration,
+    SigningAlgorithm, StoreGuard, TokenStore, TokenType,
+};
 pub use protocol::{
     Arguments, ContentBlock, IntoArguments, Prompt, PromptArgument, PromptMessage, PromptResult, RawJson, ReadResult,
     Resource, ResourceContents, ResourceTemplate, ServerInfo, ToolDefinition, ToolResult,

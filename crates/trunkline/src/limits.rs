@@ -79,6 +79,12 @@ pub struct Limits {
     pub http_idle: Duration,
     /// How many unused HTTP connections to one server are kept. 64.
     pub http_idle_connections: usize,
+    /// The largest answer of an authorization server, or of a server about its authorization, in bytes. 1 MiB.
+    pub max_auth_answer: usize,
+    /// How long one request to an authorization server may take. 30 s; zero: no limit.
+    pub auth_timeout: Duration,
+    /// How long a person may take to log in. 10 min; zero: as long as they like.
+    pub consent_timeout: Duration,
     /// How many servers may be starting at once. 32.
     pub start_permits: usize,
     /// How long a starting server holds its start permit at most, so that silent ones never block others. 1 s.
@@ -124,6 +130,9 @@ impl Default for Limits {
             max_refusal: 64 << 10,
             http_idle: Duration::from_secs(60),
             http_idle_connections: 64,
+            max_auth_answer: 1 << 20,
+            auth_timeout: Duration::from_secs(30),
+            consent_timeout: Duration::from_secs(600),
             start_permits: 32,
             permit_hold: Duration::from_secs(1),
             settle: Duration::from_secs(3),
@@ -148,7 +157,7 @@ impl Limits {
         "maxMessage", "maxDepth", "maxNotification", "maxEvents", "maxWarnings", "maxCalls", "maxQuestions", "maxUnsent", "stderrTail", "maxPages",
         "maxItems", "maxList", "maxSchema", "maxSchemaDepth", "maxInstructions", "exitGrace", "termGrace", "killGrace", "connectTimeout", "streamSilence",
         "streamWait", "maxResumes", "closeGrace", "maxRedirects", "maxHead", "maxRefusal", "httpIdle", "httpIdleConnections",
-        "startPermits", "permitHold", "settle", "minBackoff", "maxBackoff",
+        "maxAuthAnswer", "authTimeout", "consentTimeout", "startPermits", "permitHold", "settle", "minBackoff", "maxBackoff",
     ];
 
     /// The one that a config entry calls `key`.
@@ -183,6 +192,9 @@ impl Limits {
             "maxRefusal" => Bytes(&mut self.max_refusal),
             "httpIdle" => Time(&mut self.http_idle),
             "httpIdleConnections" => Count(&mut self.http_idle_connections),
+            "maxAuthAnswer" => Bytes(&mut self.max_auth_answer),
+            "authTimeout" => Time(&mut self.auth_timeout),
+            "consentTimeout" => Time(&mut self.consent_timeout),
             "startPermits" => Count(&mut self.start_permits),
             "permitHold" => Time(&mut self.permit_hold),
             "settle" => Time(&mut self.settle),

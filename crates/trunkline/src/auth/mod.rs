@@ -43,6 +43,13 @@ pub trait TokenSource: Send + Sync + 'static {
     fn token(&self, challenge: Option<&Challenge>) -> impl Future<Output = Result<Option<Secret>>> + Send;
 }
 
+/// The same token, always.
+impl TokenSource for Secret {
+    async fn token(&self, _: Option<&Challenge>) -> Result<Option<Secret>> {
+        Ok(Some(self.clone()))
+    }
+}
+
 /// A server's refusal of a request: status 401.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
