@@ -56,6 +56,7 @@
 pub mod blocking;
 mod client;
 mod multi;
+mod questions;
 #[cfg(feature = "rig")]
 mod rig;
 mod static_server;
@@ -107,7 +108,7 @@ pub use config::{
 };
 pub use connection::{
     CallContext, Cancellation, Connection, Event, EventKind, Events, Handler, Handlers, LogMessage, Progress,
-    SharedConnection, SharedHandler,
+    RootChanges, SharedConnection, SharedHandler,
 };
 pub use environment::Environment;
 pub use error::{Error, ErrorKind, Result};
@@ -126,6 +127,9 @@ pub use oauth::{
 pub use protocol::{
     Arguments, ContentBlock, IntoArguments, Prompt, PromptArgument, PromptMessage, PromptResult, RawJson, ReadResult,
     Resource, ResourceContents, ResourceTemplate, ServerInfo, ToolDefinition, ToolResult,
+};
+pub use questions::{
+    Answer, Choice, Elicitation, FieldKind, FormField, Root, Roots, Sampled, Sampling, ToolChoice, ToolUse,
 };
 pub use redact::{Redactor, Secret, mask_url};
 pub use server::serve_stdio;

@@ -177,6 +177,14 @@ impl CallContext {
         self.with_shared_handler(SharedHandler::new(handler))
     }
 
+    /// The same for a call of this server, which its handler may mind.
+    pub(crate) fn of_server(&self, label: &str) -> Self {
+        match self.handler().and_then(|handler| handler.for_server(label)) {
+            Some(handler) => self.clone().with_shared_handler(handler),
+            None => self.clone(),
+        }
+    }
+
     pub(crate) fn with_shared_handler(self, handler: SharedHandler) -> Self {
         self.edit(|parts| parts.handler = Some(handler))
     }

@@ -42,6 +42,12 @@ pub enum EventKind {
         /// Which.
         uri: String,
     },
+    /// What a server asked to be done on a page ([`Elicitation::url`](crate::Elicitation::url)) is done. Ids that nobody
+    /// was asked about mean nothing.
+    ElicitationComplete {
+        /// Which, as [`Elicitation::id`](crate::Elicitation::id) gave it.
+        id: String,
+    },
     /// It logged something.
     Log(LogMessage),
     /// It wrote a line on its standard error.

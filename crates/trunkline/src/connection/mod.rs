@@ -10,7 +10,8 @@ mod shared;
 pub use context::{CallContext, Cancellation, LogMessage, Progress};
 pub use event::{Event, EventKind, Events};
 pub(crate) use event::{Hub, Listed};
-pub use handler::{Handler, Handlers, SharedHandler};
+pub(crate) use handler::Asked;
+pub use handler::{Handler, Handlers, RootChanges, SharedHandler};
 pub use shared::SharedConnection;
 
 use std::future::Future;

@@ -21,7 +21,9 @@ use tracing::Instrument as _;
 
 use crate::cassette::Track;
 use crate::config::{ServerSpec, Shown};
-use crate::connection::{CallContext, Connection, EventKind, Events, Hub, SharedConnection, SharedHandler};
+use crate::connection::{
+    CallContext, Connection, EventKind, Events, Handler as _, Hub, SharedConnection, SharedHandler,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::lock::Pin;
@@ -109,7 +111,9 @@ pub(crate) struct Managed {
 }
 
 impl Managed {
-    pub(crate) fn new(setup: Setup) -> Self {
+    pub(crate) fn new(mut setup: Setup) -> Self {
+        let of_this_server = |handler: SharedHandler| handler.for_server(&setup.label).unwrap_or(handler);
+        setup.handler = setup.handler.map(of_this_server);
         let hub = Hub::new(&setup.label, &setup.limits);
         let (phase, turns) = (Arc::new(Mutex::new(Phase::Idle)), Arc::new(Semaphore::new(1)));
         let flights = Some(setup.limits.max_calls).filter(|most| *most > 0);
@@ -216,11 +220,12 @@ impl Managed {
     where
         F: Future<Output = Result<T>>,
     {
-        let mut again = true;
+        let (mut again, cx) = (true, &cx.of_server(&self.setup.label));
         loop {
             let live = self.live_for(cx).await?;
             let limits = deadline::Deadlines::of(&self.setup, &self.alarms, cx);
             let span = tracing::debug_span!("call", server = %self.setup.label, %what); // never the arguments
+            let cx = &self.answered(&live, cx);
             let made = deadline::within(limits, what, cx, |cx| make(live.clone(), cx));
             let outcome = made.instrument(span).await;
             match outcome {
@@ -228,6 +233,16 @@ impl Managed {
                 Err(error) => return Err(self.told(error, &live)),
                 Ok(value) => return Ok(value),
             }
+        }
+    }
+
+    /// A session knows who answers its server; a connection that exists already is told with each call.
+    fn answered(&self, live: &Live, cx: &CallContext) -> CallContext {
+        match &self.setup.handler {
+            Some(handler) if live.session.is_none() && cx.handler().is_none() => {
+                cx.clone().with_shared_handler(handler.clone())
+            }
+            _ => cx.clone(),
         }
     }
 

@@ -190,6 +190,16 @@ impl PromptMessage {
         Self { raw: json!({"role": role, "content": {"type": "text", "text": text}}).into() }
     }
 
+    pub(crate) fn from_raw(raw: RawJson) -> Self {
+        Self { raw }
+    }
+
+    /// The texts of its blocks, joined by a newline.
+    pub fn text(&self) -> String {
+        let texts: Vec<_> = self.content().iter().filter_map(ContentBlock::text).collect();
+        texts.join("\n")
+    }
+
     /// Who speaks: `user`, `assistant`, or whatever word the server used.
     pub fn role(&self) -> String {
         self.raw.text("role").unwrap_or_default()

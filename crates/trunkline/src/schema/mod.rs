@@ -16,6 +16,7 @@ use crate::suggest;
 pub(crate) mod laws;
 mod words;
 
+pub(crate) use words::format_words;
 use words::{cut, fault, joined, place};
 
 /// So many problems are told of one call.
@@ -51,17 +52,24 @@ impl Checker {
             }
             _ => {}
         }
-        Self::build(schema, "The whole of the arguments")
+        Self::build(schema, "The whole of the arguments", false)
+    }
+
+    /// Compiles the schema of a form that a server shows, under the same rules. Formats are minded too: there is a person
+    /// to ask again.
+    pub(crate) fn of_form(schema: &RawJson, limits: &Limits) -> Result<Self, String> {
+        check_size(schema, limits)?;
+        Self::build(schema.to_value(), "The whole of it", true)
     }
 
     /// Compiles a tool's output schema, under the same rules. It may be for any type.
     pub(crate) fn of_output(schema: &RawJson, limits: &Limits) -> Result<Self, String> {
         check_size(schema, limits)?;
-        Self::build(schema.to_value(), "The whole of it")
+        Self::build(schema.to_value(), "The whole of it", false)
     }
 
-    fn build(schema: Value, whole: &'static str) -> Result<Self, String> {
-        let options = jsonschema::options().offline().should_validate_formats(false);
+    fn build(schema: Value, whole: &'static str, formats: bool) -> Result<Self, String> {
+        let options = jsonschema::options().offline().should_validate_formats(formats);
         match options.build(&schema) {
             Ok(validator) => Ok(Self { validator, whole, schema }),
             Err(error) => Err(format!("The schema can't be used: {}", cut(&error.to_string(), 200))),

@@ -38,6 +38,7 @@ pub(super) fn fault(kind: &Kind, value: &Value) -> String {
         Kind::UniqueItems => "may not have the same item twice".to_owned(),
         Kind::Contains => "has none of the items it needs".to_owned(),
         Kind::Pattern { pattern } => format!("has to match the pattern {}, not {}", cut(pattern, 100), quoted(value)),
+        Kind::Format { format } => format!("has to be {}, not {}", format_words(format), quoted(value)),
         Kind::FalseSchema => "may not be given".to_owned(),
         Kind::Not { .. } => format!("may not be {}", quoted(value)),
         Kind::PropertyNames { error } => {
@@ -46,6 +47,17 @@ pub(super) fn fault(kind: &Kind, value: &Value) -> String {
         Kind::AnyOf { context } | Kind::OneOfNotValid { context } => alternatives(context, value),
         Kind::OneOfMultipleValid { .. } => format!("fits more than one of the allowed forms, {}", quoted(value)),
         other => format!("doesn't fit (\"{}\"), {}", other.keyword(), quoted(value)),
+    }
+}
+
+/// The formats that forms have, in words.
+pub(crate) fn format_words(format: &str) -> String {
+    match format {
+        "email" => "an e-mail address".to_owned(),
+        "uri" => "a URI".to_owned(),
+        "date" => "a date such as 2026-07-28".to_owned(),
+        "date-time" => "a time such as 2026-07-28T12:00:00Z".to_owned(),
+        other => format!("text of the format {other}"),
     }
 }
 

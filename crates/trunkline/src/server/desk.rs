@@ -109,6 +109,10 @@ impl ServerDesk {
                 self.notify(Route::Apart, "notifications/resources/updated", Some(json!({"uri": uri})));
             }
             // what belongs to no call may tell of another client's
+            EventKind::ElicitationComplete { id } if !self.shares => {
+                let params = json!({"elicitationId": id});
+                self.notify(Route::Apart, "notifications/elicitation/complete", Some(params));
+            }
             EventKind::Log(message) if !self.shares => self.log(Route::Apart, message),
             _ => {}
         }

@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use super::Setting;
 use super::oddities::Oddities;
-use super::questions::Answering;
+use super::questions::{Answering, Telling};
 use super::waiting::{Calls, Waiter};
 use crate::connection::{EventKind, Hub, LogMessage, Progress, SharedHandler};
 use crate::error::{Error, ErrorKind, Result};
@@ -36,6 +36,7 @@ pub(crate) struct Desk {
     revision: OnceLock<String>,
     oddities: Oddities,
     pub(super) answering: Answering,
+    pub(super) telling: Telling,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -56,6 +57,7 @@ impl Desk {
             revision: OnceLock::new(),
             oddities: Oddities::new(redactor.clone(), limits.max_warnings),
             answering: Answering::default(),
+            telling: Telling::default(),
         }
     }
 
@@ -223,6 +225,10 @@ impl Desk {
             "notifications/resources/updated" => match params.text("uri") {
                 Some(uri) => self.hub.emit(EventKind::ResourceUpdated { uri }),
                 None => self.warn("sent resources/updated without a uri".to_owned()),
+            },
+            "notifications/elicitation/complete" => match params.text("elicitationId") {
+                Some(id) => self.hub.emit(EventKind::ElicitationComplete { id }),
+                None => self.warn("sent elicitation/complete without an elicitationId".to_owned()),
             },
             "notifications/cancelled" => {
                 if let Some(id) = params.get("requestId") {

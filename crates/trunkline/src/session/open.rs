@@ -4,7 +4,7 @@
 use serde_json::json;
 
 use super::{Session, calls};
-use crate::connection::{CallContext, Handler};
+use crate::connection::{CallContext, Handler, RootChanges};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::era::{HANDSHAKE_REVISIONS, NEWEST_HANDSHAKE, speaks};
 use crate::protocol::jsonrpc::Params;
@@ -26,6 +26,7 @@ impl Default for Identity {
 impl Session {
     /// Agrees on a revision and learns what the server offers.
     pub(crate) async fn handshake(&self, identity: &Identity) -> Result<()> {
+        let root_changes = self.desk.handler().map_or_else(RootChanges::none, Handler::root_changes);
         let capabilities = self.desk.handler().map_or_else(RawJson::empty_object, Handler::capabilities);
         let params = json!({
             "protocolVersion": NEWEST_HANDSHAKE,
@@ -41,6 +42,7 @@ impl Session {
         let _ = self.info.set(info); // once a session
         calls::notify(self, "notifications/initialized").await?;
         self.desk.set_established();
+        self.tell_of_roots(root_changes);
         self.wire.listen().await;
         Ok(())
     }

@@ -3,16 +3,17 @@
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use futures_util::FutureExt;
 use tokio::task::AbortHandle;
 
+use super::Session;
 use super::desk::Desk;
-use crate::connection::Handler;
+use crate::connection::{Handler, RootChanges};
 use crate::error::{Error, ErrorKind};
 use crate::protocol::RawJson;
-use crate::protocol::jsonrpc::{self, INTERNAL_ERROR, METHOD_NOT_FOUND};
+use crate::protocol::jsonrpc::{self, INTERNAL_ERROR, METHOD_NOT_FOUND, Params};
 use crate::transport::Kind;
 
 /// Answers that are being worked on, by the raw id of the server's request.
@@ -34,6 +35,34 @@ impl Answering {
     /// The server no longer wants any answer.
     pub(super) fn take_all_back(&self) {
         self.running().drain().for_each(|(_, answer)| answer.abort());
+    }
+}
+
+/// The task that tells the server of changed roots; it ends with the session.
+#[derive(Default)]
+pub(super) struct Telling(OnceLock<AbortHandle>);
+
+impl Drop for Telling {
+    fn drop(&mut self) {
+        self.0.get().inspect(|task| task.abort());
+    }
+}
+
+impl Session {
+    /// Tells a server of a revision that knows this each time the roots change.
+    pub(super) fn tell_of_roots(&self, mut changes: RootChanges) {
+        if changes.is_none() {
+            return;
+        }
+        let desk = Arc::downgrade(&self.desk);
+        let task = tokio::spawn(async move {
+            loop {
+                changes.next().await;
+                let Some(desk) = desk.upgrade() else { return };
+                desk.reply(jsonrpc::notification("notifications/roots/list_changed", Params::None));
+            }
+        });
+        let _ = self.desk.telling.0.set(task.abort_handle()); // one handshake a session
     }
 }
 
@@ -76,7 +105,7 @@ impl Desk {
     fn reply(&self, line: Vec<u8>) {
         self.trace("out", &line);
         if let Some(wire) = self.wire() {
-            let _ = wire.tell(Kind::Other, line); // a server that is gone needs no answer
+            let _ = wire.tell(Kind::Other, line); // a server that is gone needs to hear nothing
         }
     }
 }
