@@ -121,8 +121,8 @@ pub use managed::State;
 pub use multi::{Member, MemberStatus, MultiServer, Outcome, ServerListing};
 #[cfg(feature = "oauth")]
 pub use oauth::{
-    ClientAuth, Consent, ConsentRequest, Grant, IdentityProvider, Login, LoginKey, OAuth, Redirect, Registration,
-    SigningAlgorithm, StoreGuard, TokenStore, TokenType,
+    ClientAuth, Consent, ConsentRequest, FileStore, Grant, IdentityProvider, Login, LoginKey, Loopback, MemoryStore,
+    OAuth, Redirect, Registration, SigningAlgorithm, StoreGuard, TokenStore, TokenType,
 };
 pub use protocol::{
     Arguments, ContentBlock, IntoArguments, Prompt, PromptArgument, PromptMessage, PromptResult, RawJson, ReadResult,

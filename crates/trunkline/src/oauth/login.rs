@@ -49,6 +49,11 @@ impl LoginKey {
         Self { server: plain, key }
     }
 
+    /// A key as it was written down.
+    pub(super) fn of_record(server: String, key: String) -> Self {
+        Self { server, key }
+    }
+
     /// The URL of the server, without login and query.
     pub fn server(&self) -> &str {
         &self.server

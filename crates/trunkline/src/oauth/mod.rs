@@ -7,12 +7,16 @@ mod consent;
 mod grant;
 mod key;
 mod login;
+mod loopback;
 mod settings;
+mod store;
 mod token_store;
 
 pub use consent::{Consent, ConsentRequest, Redirect};
 pub use grant::{Grant, IdentityProvider};
 pub use key::SigningAlgorithm;
 pub use login::{ClientAuth, Login, LoginKey, Registration, TokenType};
+pub use loopback::Loopback;
 pub use settings::OAuth;
+pub use store::{FileStore, MemoryStore};
 pub use token_store::{StoreGuard, TokenStore};
