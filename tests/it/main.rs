@@ -14,6 +14,7 @@ mod rmcp_peer;
 mod seeds;
 mod serving;
 mod serving_http;
+mod skills;
 mod smoke;
 mod testbed;
 mod toolset;

@@ -3,7 +3,7 @@
 #![allow(missing_docs)]
 
 use crate::protocol::{RawJson, ToolDefinition};
-use crate::{cassette, config, format, name, protocol, schema, transport};
+use crate::{cassette, config, format, name, protocol, schema, skills, transport};
 
 /// The name of a fuzzer, and what it does with its input.
 pub type Target = (&'static str, fn(&[u8]));
@@ -21,6 +21,7 @@ pub const TARGETS: &[Target] = &[
     ("cassette", cassette),
     ("schema", schema),
     ("formats", formats),
+    ("skills", skills),
 ];
 
 /// Cuts the rest of the bytes into chunks, whose lengths the first byte decides.
@@ -135,6 +136,14 @@ pub fn formats(data: &[u8]) {
     if let Some(message) = json_of(message) {
         format::laws::calls(&tool(&name), &message);
     }
+}
+
+/// A path and an entry, NUL between them; the whole is a `SKILL.md` too.
+pub fn skills(data: &[u8]) {
+    skills::laws::heads(&text(data));
+    let [path, entry] = parts(data);
+    skills::laws::paths(&text(path));
+    json_of(entry).iter().for_each(skills::laws::entries);
 }
 
 #[cfg(test)]

@@ -41,6 +41,7 @@
 //! | `oauth` | yes | logging in to HTTP servers: OAuth 2.1 |
 //! | `blocking` | yes | twins of the clients for code without an async runtime |
 //! | `macros` | yes | the attribute `#[tool]` |
+//! | `skills` | yes | `Client::list_skills`: the skills of a server, verified |
 //! | `serve-http` | no | `HttpServer`: serving a connection over Streamable HTTP |
 //! | `rig` | no | `ToolSet::rig_tools`: the tools of a set as tools of rig |
 //!
@@ -59,6 +60,8 @@ mod multi;
 mod questions;
 #[cfg(feature = "rig")]
 mod rig;
+#[cfg(feature = "skills")]
+mod skills;
 mod static_server;
 mod tool;
 mod toolset;
@@ -135,6 +138,8 @@ pub use redact::{Redactor, Secret, mask_url};
 pub use server::serve_stdio;
 #[cfg(feature = "serve-http")]
 pub use server::{HttpAnswers, HttpServer, HttpServerLimits, HttpServing};
+#[cfg(feature = "skills")]
+pub use skills::{Skill, SkillFile};
 pub use static_server::{IntoPromptResult, StaticResource, StaticServer};
 pub use tool::{FunctionTool, IntoToolResult, Json, SharedTool, Tool, ToolFunction};
 pub use toolset::{Decision, IntoDecision, PendingCall, ToolSet, ToolSetBuilder, ToolSource};

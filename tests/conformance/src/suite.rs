@@ -27,7 +27,7 @@ impl Suite {
         let this = std::env::current_exe().map_err(|error| error.to_string())?;
         // the suite hands it to a shell
         let command = format!("'{}' client", this.display().to_string().replace('\'', "'\\''"));
-        Ok(Self { node: installed.join("node"), results: installed.join("conformance"), command })
+        Ok(Self { node: installed.join("node"), results: this.with_file_name("conformance"), command })
     }
 
     /// The version installed.

@@ -35,10 +35,14 @@ mod client;
 mod events;
 mod multi;
 mod runtime;
+#[cfg(feature = "skills")]
+mod skills;
 mod toolset;
 
 pub use call::Call;
 pub use client::{Client, ToolProxy};
 pub use events::Events;
 pub use multi::MultiServer;
+#[cfg(feature = "skills")]
+pub use skills::Skill;
 pub use toolset::ToolSet;

@@ -1,7 +1,7 @@
 //! Scenario by scenario, which calls are made.
 
 use serde_json::{Value, json};
-use trunkline::{Client, ClientBuilder, Error, ErrorKind, Handlers, RawJson, Result};
+use trunkline::{Answer, Client, ClientBuilder, Error, ErrorKind, Handlers, Result};
 
 use super::Told;
 
@@ -30,6 +30,8 @@ async fn calls(told: &Told, client: &Client) -> Result<()> {
         "http-custom-headers" => call_each(client, &told.context["toolCalls"]).await,
         "http-invalid-tool-headers" => call_listed(client).await,
         "sep-2322-client-request-state" => call_listed(client).await,
+        "sep-2640-client-no-prefetch" => client.list_skills().await.map(drop),
+        name if name.starts_with("sep-2640-client-verify-") => load_skills(client).await,
         name if name.starts_with("auth/") => call(client, "test-tool", json!({})).await,
         _ => client.list_tools().await.map(drop),
     }
@@ -79,12 +81,23 @@ async fn echo_schema(client: &Client) -> Result<()> {
     client.call_tool("json_schema_echo", json!({"schema": focal.input_schema()})).await.map(drop)
 }
 
-/// Accepts every form with its defaults; yes where it asks and has none.
+/// Loads every skill, and then each of its other files.
+async fn load_skills(client: &Client) -> Result<()> {
+    for skill in client.list_skills().await? {
+        skill.load().await?;
+        for file in skill.files().unwrap_or_default().iter().filter(|file| file.uri() != skill.uri()) {
+            skill.read(file.uri()).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Accepts every form with its defaults; yes where it asks for that.
 fn accepting() -> Handlers {
-    Handlers::new().on("elicitation/create", json!({"elicitation": {}}), |params: RawJson| async move {
-        let properties = params.to_value()["requestedSchema"]["properties"].as_object().cloned().unwrap_or_default();
-        let filled = |(name, field): (String, Value)| (name, field.get("default").cloned().unwrap_or(json!(true)));
-        let content: serde_json::Map<_, _> = properties.into_iter().map(filled).collect();
-        Ok(json!({"action": "accept", "content": content}).into())
+    Handlers::new().elicit_forms(|form| async move {
+        match form.fields().iter().any(|field| field.name() == "confirmed") {
+            true => Answer::accept(json!({"confirmed": true})),
+            false => Answer::accept_defaults(),
+        }
     })
 }
