@@ -1,6 +1,7 @@
 //! The servers of `testbed/`, which other people wrote: each connected, listed, called, read and prompted, and all
 //! at once behind one `MultiServer`. Installed and run by `cargo xtask test`.
 
+mod conversation;
 mod launchers;
 mod over_http;
 
@@ -38,6 +39,10 @@ struct Server {
     call: Call,
     fail: Option<Call>,
     progress: Option<Call>,
+    ask: Option<Call>,
+    sample: Option<Call>,
+    cancel: Option<Call>,
+    watch: Option<Watch>,
     read: Option<Read>,
     prompt: Option<Prompt>,
     over_http: Vec<Way>,
@@ -60,11 +65,20 @@ struct Way {
 struct Call {
     tool: String,
     arguments: Value,
+    #[serde(default)]
     text: String,
     steps: Option<usize>,
     /// Whether progress comes on another stream than the answer, so that the answer may be first.
     #[serde(default)]
     apart: bool,
+}
+
+/// A resource, and what changes it.
+#[derive(Deserialize)]
+struct Watch {
+    uri: String,
+    tool: String,
+    arguments: Value,
 }
 
 #[derive(Deserialize)]

@@ -11,14 +11,14 @@ use trunkline_tests::*;
 use super::{Bench, Server, Way, use_all};
 
 /// A server that listens; it ends with this.
-struct Listening {
+pub(super) struct Listening {
     child: Child,
     address: SocketAddr,
     url: String,
 }
 
 impl Listening {
-    fn start(server: &Server, way: &Way) -> Self {
+    pub(super) fn start(server: &Server, way: &Way) -> Self {
         let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let port = free.port().to_string();
         let filled = |text: &String| text.replace("{port}", &port);
@@ -38,7 +38,7 @@ impl Listening {
         Self { child, address, url: format!("http://{address}{}", way.path) }
     }
 
-    fn client(&self, way: &Way) -> ClientBuilder {
+    pub(super) fn client(&self, way: &Way) -> ClientBuilder {
         client_of(&self.url, way)
     }
 }
