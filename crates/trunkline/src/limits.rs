@@ -85,6 +85,11 @@ pub struct Limits {
     pub auth_timeout: Duration,
     /// How long a person may take to log in. 10 min; zero: as long as they like.
     pub consent_timeout: Duration,
+    /// How long a server may be silent on the first question of the modern era, before the handshake of the legacy one is
+    /// tried beside it. 1.5 s.
+    pub probe_wait: Duration,
+    /// How often in a row a server may ask for more before it answers a call (`input_required`). 10.
+    pub max_rounds: usize,
     /// How many servers may be starting at once. 32.
     pub start_permits: usize,
     /// How long a starting server holds its start permit at most, so that silent ones never block others. 1 s.
@@ -133,6 +138,8 @@ impl Default for Limits {
             max_auth_answer: 1 << 20,
             auth_timeout: Duration::from_secs(30),
             consent_timeout: Duration::from_secs(600),
+            probe_wait: Duration::from_millis(1500),
+            max_rounds: 10,
             start_permits: 32,
             permit_hold: Duration::from_secs(1),
             settle: Duration::from_secs(3),
@@ -157,7 +164,7 @@ impl Limits {
         "maxMessage", "maxDepth", "maxNotification", "maxEvents", "maxWarnings", "maxCalls", "maxQuestions", "maxUnsent", "stderrTail", "maxPages",
         "maxItems", "maxList", "maxSchema", "maxSchemaDepth", "maxInstructions", "exitGrace", "termGrace", "killGrace", "connectTimeout", "streamSilence",
         "streamWait", "maxResumes", "closeGrace", "maxRedirects", "maxHead", "maxRefusal", "httpIdle", "httpIdleConnections",
-        "maxAuthAnswer", "authTimeout", "consentTimeout", "startPermits", "permitHold", "settle", "minBackoff", "maxBackoff",
+        "maxAuthAnswer", "authTimeout", "consentTimeout", "probeWait", "maxRounds", "startPermits", "permitHold", "settle", "minBackoff", "maxBackoff",
     ];
 
     /// The one that a config entry calls `key`.
@@ -195,6 +202,8 @@ impl Limits {
             "maxAuthAnswer" => Bytes(&mut self.max_auth_answer),
             "authTimeout" => Time(&mut self.auth_timeout),
             "consentTimeout" => Time(&mut self.consent_timeout),
+            "probeWait" => Time(&mut self.probe_wait),
+            "maxRounds" => Count(&mut self.max_rounds),
             "startPermits" => Count(&mut self.start_permits),
             "permitHold" => Time(&mut self.permit_hold),
             "settle" => Time(&mut self.settle),

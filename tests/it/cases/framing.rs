@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use serde_json::json;
-use trunkline::{ErrorKind, Limits};
+use trunkline::{ErrorKind, Limits, Protocol};
 use trunkline_tests::*;
 
 use crate::rig::{Over, Rig, SOON, assert_took, everywhere, limits, ms, rig};
@@ -67,7 +67,7 @@ async fn p12_nothing_is_answered_to_garbage() {
         .on("initialize", [default_answer(), write(NOISE), line(r#"{"jsonrpc":"2.0","id":99,"result"#)])
         .on("notifications/initialized", garbage.map(line))
         .on(call("echo"), [write(NOISE), text("ok"), write(NOISE)]);
-    for rig in everywhere(script) {
+    for rig in Rig::each(|_| script.clone(), |builder| builder.protocol(Protocol::Legacy)) {
         for _ in 0..3 {
             assert_eq!(rig.call("echo").await.unwrap(), "ok");
         }
@@ -113,7 +113,8 @@ async fn p13_p14_bodies_and_events_may_too() {
 /// A message in arguments that spans lines still leaves as one.
 #[tokio::test]
 async fn p13_what_is_sent_is_one_line_a_message() {
-    let rig = rig(Script::new().on(call("echo"), [echo_args()]));
+    let script = Script::new().on(call("echo"), [echo_args()]);
+    let rig = Rig::with(|_| script, |builder| builder.protocol(Protocol::Legacy));
     let pretty = trunkline::RawJson::parse("{\n  \"text\": \"a\\nb\",\r\n  \"n\": 1.0\n}").unwrap();
     let echoed = rig.client.call("echo", pretty).await.unwrap().text();
     assert_eq!(serde_json::from_str::<serde_json::Value>(&echoed).unwrap(), json!({"text": "a\nb", "n": 1.0}));

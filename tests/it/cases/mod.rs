@@ -4,6 +4,7 @@
 mod caps;
 mod catalogue;
 mod content;
+mod eras;
 mod framing;
 mod gateway;
 mod http;

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::event::Event;
+use super::modern;
 use super::request::HttpRequest;
 use super::state::State;
 use super::step::{Reply, Step, event, listen, lost_session, push, reply, send, sse};
@@ -16,10 +17,14 @@ pub(crate) fn steps(state: &State, request: &HttpRequest) -> Vec<Step> {
     if request.path() != "/mcp" {
         return vec![send(reply(404))];
     }
-    if let Some(refusal) = refuse(state, request) {
+    let modern = state.script.modern && request.method == "POST";
+    if let Some(refusal) = if modern { modern::refuse(request) } else { refuse(state, request) } {
         return vec![send(refusal)];
     }
     match request.method.as_str() {
+        "POST" if modern && request.rpc_method().as_deref() == Some("subscriptions/listen") => {
+            modern::listening(request)
+        }
         "POST" => post(state, request),
         "GET" if state.script.listening => vec![sse(), listen()],
         "DELETE" => {
@@ -85,6 +90,7 @@ fn message(state: &State, request: &HttpRequest) -> Option<String> {
             let info = json!({"name": "fake", "version": "1"});
             format!(r#""result":{{"protocolVersion":{version},"capabilities":{capabilities},"serverInfo":{info}}}"#)
         }
+        "server/discover" if state.script.modern => format!(r#""result":{{{}}}"#, modern::discovered(state)),
         "ping" | "logging/setLevel" | "resources/subscribe" | "resources/unsubscribe" => r#""result":{}"#.to_owned(),
         "tools/list" => {
             let tools: Vec<_> = state.script.tools.iter().map(|tool| tool.text()).collect();
@@ -92,6 +98,10 @@ fn message(state: &State, request: &HttpRequest) -> Option<String> {
         }
         "tools/call" => call(state, request),
         _ => failure(-32601, &format!("Method not found: {method}")),
+    };
+    let outcome = match outcome.strip_prefix(r#""result":{"#).filter(|_| state.script.modern) {
+        Some(rest) => format!(r#""result":{{"resultType":"complete",{rest}"#),
+        None => outcome,
     };
     Some(format!(r#"{{"jsonrpc":"2.0","id":{},{outcome}}}"#, request.id()))
 }

@@ -40,6 +40,7 @@
 //! | `sessionless()` | gives out no session id, and asks for none |
 //! | `strict_version()` | 400 for a request whose `MCP-Protocol-Version` isn't the one that was agreed on |
 //! | `listening()` | `GET` → an event stream, which carries what is pushed |
+//! | `modern()` | 2026-07-28 only: `server/discover` answers, a request whose headers or `_meta` aren't as they have to be → 400 with its code, `subscriptions/listen` → an event stream, which carries what is pushed |
 //! | `legacy_sse()` | HTTP+SSE of 2024-11-05: `GET /sse` → the stream and its `endpoint` event, `POST /messages` → 202 |
 //!
 //! # Rules
@@ -85,6 +86,7 @@ mod gate;
 mod http2;
 mod leaving;
 mod log;
+mod modern;
 mod play;
 mod proxy;
 mod reader;
@@ -103,6 +105,7 @@ pub use forward::ForwardProxy;
 pub use gate::Gate;
 pub use leaving::Leaving;
 pub use log::HttpLog;
+pub use modern::decoded;
 pub use proxy::Proxy;
 pub use request::HttpRequest;
 pub use rule::{HttpMatch, accepted, any, delete, get, post, rpc, rpc_call};

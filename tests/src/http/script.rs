@@ -21,6 +21,7 @@ pub struct HttpScript {
     pub(crate) listening: bool,
     pub(crate) legacy: bool,
     pub(crate) before: Option<Before>,
+    pub(crate) modern: bool,
     pub(crate) rules: Vec<Rule>,
 }
 
@@ -36,6 +37,7 @@ impl Default for HttpScript {
             listening: false,
             legacy: false,
             before: None,
+            modern: false,
             rules: Vec::new(),
         }
     }
@@ -86,6 +88,10 @@ impl HttpScript {
     /// Asks this of every request before any rule: where it gives steps, they are done instead.
     pub fn before(self, f: impl Fn(&HttpRequest) -> Option<Vec<Step>> + Send + Sync + 'static) -> HttpScript {
         HttpScript { before: Some(Box::new(f)), ..self }
+    }
+
+    pub fn modern(self) -> HttpScript {
+        HttpScript { modern: true, sessions: false, ..self }
     }
 
     /// Adds a rule after those that are there.

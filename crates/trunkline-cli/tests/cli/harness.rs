@@ -27,6 +27,7 @@ while IFS= read -r line; do
   case "$line" in
     *'"method":"initialize"'*)
       answer "\"result\":{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{$caps},\"serverInfo\":{\"name\":\"fake\",\"version\":\"1\"}}" ;;
+    *'"method":"server/discover"'*) answer '"error":{"code":-32601,"message":"Method not found"}' ;;
     *'"method":"tools/list"'*) answer "\"result\":{\"tools\":[$TOOLS]}" ;;
     *'"method":"tools/call"'*) [ -z "$SLOW" ] && answer "$CALL" ;;
     *'"method":"resources/list"'*) answer "\"result\":{\"resources\":[$RESOURCES]}" ;;

@@ -17,6 +17,7 @@ use crate::limits::Limits;
 use crate::lock::{Lock, Pin};
 use crate::managed::{Identity, Managed, Plan, Planned, Setup, Spoken};
 use crate::name;
+use crate::protocol::Protocol;
 use crate::redact::Secret;
 
 /// Sets up a [`Client`]. Building checks everything and does no I/O.
@@ -39,6 +40,7 @@ pub struct ClientBuilder {
     identity: Option<Identity>,
     limits: Option<Limits>,
     strict_output: bool,
+    protocol: Option<Protocol>,
     pub(super) environment: Option<Environment>,
     tape: Option<Tape>,
     lock: Option<Lock>,
@@ -199,6 +201,13 @@ impl ClientBuilder {
     /// Who this client says it is. `trunkline` and its version by default.
     pub fn client_info(mut self, name: impl Into<String>, version: impl Into<String>) -> Self {
         self.identity = Some(Identity { name: name.into(), version: version.into() });
+        self
+    }
+
+    /// Which revisions of the protocol the server is spoken to in. What its entry in the configuration says by default, else
+    /// [`Protocol::Auto`]. Over the HTTP+SSE of 2024-11-05, and in this process, it is always the handshake.
+    pub fn protocol(mut self, protocol: Protocol) -> Self {
+        self.protocol = Some(protocol);
         self
     }
 
@@ -411,6 +420,7 @@ impl ClientBuilder {
             limits: Arc::new(self.limits.unwrap_or_default()),
             required: false,
             strict_output: self.strict_output,
+            protocol: self.protocol,
             origin: None,
             spoken: Spoken::default(),
             track,

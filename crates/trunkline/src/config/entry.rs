@@ -14,6 +14,7 @@ use super::problem::Origin;
 use super::spec::{HttpPlan, ServerSpec, StdioPlan};
 use crate::environment::Environment;
 use crate::error::Result;
+use crate::protocol::era::Protocol;
 use crate::redact::{self, MASK, Redactor, mask_url};
 
 /// A server as a config describes it. Nothing is looked up before [`resolve`](Self::resolve).
@@ -122,7 +123,7 @@ impl Entry {
 
     fn finish(&self, spec: ServerSpec, redactor: Redactor) -> ServerSpec {
         ServerSpec {
-            protocol: self.fields.protocol.clone(),
+            protocol: self.fields.protocol,
             timeout: self.fields.timeout,
             start_timeout: self.fields.start_timeout,
             max_timeout: self.fields.max_timeout,
@@ -169,8 +170,8 @@ impl Entry {
                 add(key, duration.as_secs_f64().into());
             }
         }
-        if let Some(protocol) = &self.fields.protocol {
-            add("protocol", protocol.as_str().into());
+        if self.fields.protocol != Protocol::Auto {
+            add("protocol", self.fields.protocol.to_string().into());
         }
         if self.disabled {
             add("disabled", true.into());

@@ -13,12 +13,13 @@ use super::expand::Template;
 use super::filter::ToolFilter;
 use super::jsonc::{kind, member};
 use super::keys::INSTEAD;
+use crate::protocol::era::{self, Protocol};
 
 /// An entry as it is written, checked as far as that goes without looking anything up.
 #[derive(Debug, Clone)]
 pub(crate) struct Fields {
     pub(crate) transport: Written,
-    pub(crate) protocol: Option<String>,
+    pub(crate) protocol: Protocol,
     pub(crate) timeout: Option<Duration>,
     pub(crate) start_timeout: Option<Duration>,
     pub(crate) max_timeout: Option<Duration>,
@@ -238,22 +239,18 @@ impl<'a, 'b> Reader<'a, 'b> {
         Ok(Some(duration))
     }
 
-    fn protocol(&self) -> Result<Option<String>, String> {
-        let is_revision = |text: &str| {
-            text.len() == 10
-                && text.char_indices().all(|(at, c)| if at == 4 || at == 7 { c == '-' } else { c.is_ascii_digit() })
+    fn protocol(&self) -> Result<Protocol, String> {
+        let protocol = match self.find("protocol") {
+            None => return Ok(Protocol::Auto),
+            Some(Value::StringLit(text)) => text.value.parse().ok(),
+            Some(_) => None,
         };
-        match self.find("protocol") {
-            None => Ok(None),
-            Some(Value::StringLit(text)) if matches!(&*text.value, "auto") => Ok(None),
-            Some(Value::StringLit(text)) if matches!(&*text.value, "modern" | "legacy") || is_revision(&text.value) => {
-                Ok(Some(text.value.to_string()))
-            }
-            Some(_) => {
-                Err("\"protocol\" has to be \"auto\", \"legacy\", \"modern\" or a revision such as \"2025-11-25\""
-                    .to_owned())
-            }
-        }
+        let known = era::known();
+        protocol.ok_or_else(|| {
+            format!(
+                "\"protocol\" has to be \"auto\", \"legacy\", \"modern\" or a revision this client speaks ({known})"
+            )
+        })
     }
 
     fn bounds(&self) -> Result<Bounds, String> {

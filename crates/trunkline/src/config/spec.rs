@@ -12,6 +12,7 @@ use super::filter::ToolFilter;
 use super::problem::Origin;
 use crate::auth::SharedTokenSource;
 use crate::environment::Environment;
+use crate::protocol::era::Protocol;
 use crate::redact::{self, Redactor, Secret, mask_url};
 
 /// Everything needed to reach a server. `Debug` shows no secret.
@@ -22,8 +23,8 @@ pub struct ServerSpec {
     pub label: String,
     /// How to reach it.
     pub transport: TransportSpec,
-    /// The revision or era of the protocol that was asked for; nothing to find out.
-    pub protocol: Option<String>,
+    /// Which revisions of the protocol it is spoken to in.
+    pub protocol: Protocol,
     /// How long a call may take without a sign of progress.
     pub timeout: Option<Duration>,
     /// How long the server may take to start.
@@ -214,7 +215,7 @@ impl ServerSpec {
         Self {
             label: label.to_owned(),
             transport,
-            protocol: None,
+            protocol: Protocol::Auto,
             timeout: None,
             start_timeout: None,
             max_timeout: None,

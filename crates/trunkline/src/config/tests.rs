@@ -222,7 +222,7 @@ fn all_the_other_keys_arrive() {
     assert_eq!(spec.timeout, Some(Duration::from_millis(1500)));
     assert_eq!(spec.start_timeout, Some(Duration::from_millis(500)));
     assert_eq!(spec.max_timeout, Some(Duration::from_secs(1000)));
-    assert_eq!(spec.protocol.as_deref(), Some("2025-06-18"));
+    assert_eq!(spec.protocol.to_string(), "2025-06-18");
     assert!(spec.required && spec.tools.permits("read_file") && !spec.tools.permits("read_all"));
     assert_eq!(spec.origin.as_ref().unwrap().line, 1);
     assert_eq!(stdio(&spec).path(), Some("/bin".as_ref()));

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::sync::Notify;
@@ -38,6 +38,7 @@ struct Parts {
     meta: Option<RawJson>,
     progress: Option<Sink<Progress>>,
     log: Option<Sink<LogMessage>>,
+    log_level: Option<Box<str>>,
     handler: Option<SharedHandler>,
     client_capabilities: Option<RawJson>,
     cancellation: Option<Cancellation>,
@@ -50,6 +51,26 @@ struct Pulse {
     last: AtomicU64,
     timeout: Duration,
     cap: Option<Duration>,
+    /// How many questions of the server are being answered for the call: its time stands still.
+    held: AtomicUsize,
+}
+
+/// Keeps the time of a call standing still.
+pub(crate) struct Hold(Option<Arc<Pulse>>);
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        if let Some(pulse) = &self.0 {
+            pulse.beat();
+            pulse.held.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+}
+
+impl Pulse {
+    fn beat(&self) {
+        self.last.store(self.begun.elapsed().as_millis() as u64, Ordering::Relaxed);
+    }
 }
 
 /// One report of a running call (MCP specification, `notifications/progress`).
@@ -112,7 +133,7 @@ impl CallContext {
 
     /// The context of a call that begins now, with its bounds and the time of its progress noted.
     pub(crate) fn watched(&self, begun: Instant, timeout: Duration, cap: Option<Duration>) -> Self {
-        let pulse = Pulse { begun, last: AtomicU64::new(0), timeout, cap };
+        let pulse = Pulse { begun, last: AtomicU64::new(0), timeout, cap, held: AtomicUsize::new(0) };
         Self { parts: self.parts.clone(), pulse: Some(Arc::new(pulse)) }
     }
 
@@ -136,9 +157,22 @@ impl CallContext {
         Self { parts: self.parts().map(|parts| Arc::new(bounds(parts))), pulse: None }
     }
 
-    /// How long after its beginning the call reported progress last; zero before the first report.
+    /// How long after its beginning the call reported progress last; zero before the first report. Answering the server
+    /// is progress.
     pub(crate) fn last_progress(&self) -> Duration {
-        self.pulse.as_ref().map_or(Duration::ZERO, |pulse| Duration::from_millis(pulse.last.load(Ordering::Relaxed)))
+        self.pulse.as_ref().map_or(Duration::ZERO, |pulse| match pulse.held.load(Ordering::SeqCst) {
+            0 => Duration::from_millis(pulse.last.load(Ordering::Relaxed)),
+            _ => pulse.begun.elapsed(),
+        })
+    }
+
+    /// While this side answers the server, the call's timeout doesn't run; the hard cap does.
+    pub(crate) fn hold(&self) -> Hold {
+        let pulse = self.pulse.clone();
+        if let Some(pulse) = &pulse {
+            pulse.held.fetch_add(1, Ordering::SeqCst);
+        }
+        Hold(pulse)
     }
 
     /// How long to wait for the answer. Progress starts the wait anew, up to the hard cap.
@@ -169,6 +203,14 @@ impl CallContext {
     #[must_use]
     pub fn on_log(self, sink: impl Fn(&LogMessage) + Send + Sync + 'static) -> Self {
         self.edit(|parts| parts.log = Some(Arc::new(sink)))
+    }
+
+    /// From which level on the server should log during this call: `debug`, `info` … `emergency`. `info` where somebody
+    /// listens ([`on_log`](Self::on_log)). Servers of revisions before 2026-07-28 are told their level for all calls, by
+    /// `logging/setLevel`.
+    #[must_use]
+    pub fn with_log_level(self, level: &str) -> Self {
+        self.edit(|parts| parts.log_level = Some(level.into()))
     }
 
     /// Who answers what the server asks while this call runs.
@@ -234,11 +276,17 @@ impl CallContext {
     /// Reports progress to whoever made this call.
     pub fn report_progress(&self, progress: &Progress) {
         if let Some(pulse) = &self.pulse {
-            pulse.last.store(pulse.begun.elapsed().as_millis() as u64, Ordering::Relaxed);
+            pulse.beat();
         }
         if let Some(sink) = self.parts().and_then(|parts| parts.progress.as_ref()) {
             sink(progress);
         }
+    }
+
+    /// From which level on to log, where that was said or somebody listens.
+    pub fn log_level(&self) -> Option<&str> {
+        let parts = self.parts()?;
+        parts.log_level.as_deref().or_else(|| parts.log.is_some().then_some("info"))
     }
 
     /// Sends a log message to whoever made this call.

@@ -55,7 +55,7 @@ impl RootChanges {
         self.0.is_none()
     }
 
-    fn from_now(mut self) -> Self {
+    fn onwards(mut self) -> Self {
         self.0.iter_mut().for_each(watch::Receiver::mark_unchanged);
         self
     }
@@ -242,7 +242,7 @@ impl Handler for Handlers {
     }
 
     fn root_changes(&self) -> RootChanges {
-        self.root_changes.clone().from_now()
+        self.root_changes.clone().onwards()
     }
 }
 

@@ -7,6 +7,7 @@ mod event;
 mod handler;
 mod shared;
 
+pub(crate) use context::Hold;
 pub use context::{CallContext, Cancellation, LogMessage, Progress};
 pub use event::{Event, EventKind, Events};
 pub(crate) use event::{Hub, Listed};

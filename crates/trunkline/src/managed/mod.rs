@@ -9,6 +9,7 @@ mod live;
 mod open;
 mod outputs;
 mod over;
+mod spoken;
 mod wishes;
 
 use std::fmt;
@@ -28,8 +29,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::lock::Pin;
 use crate::protocol::{
-    Arguments, Prompt, PromptResult, RawJson, ReadResult, Resource, ResourceTemplate, ServerInfo, ToolDefinition,
-    ToolResult,
+    Arguments, Prompt, PromptResult, Protocol, RawJson, ReadResult, Resource, ResourceTemplate, ServerInfo,
+    ToolDefinition, ToolResult,
 };
 pub(crate) use crate::session::Identity;
 use alarms::Alarms;
@@ -37,7 +38,7 @@ use attempt::{Attempt, Closing, Opened, Phase, lock};
 use catalogue::Catalogue;
 pub(crate) use deadline::{What, within_context};
 pub(crate) use live::Live;
-pub(crate) use over::Spoken;
+pub(crate) use spoken::Spoken;
 use wishes::Wishes;
 
 /// How a server is reached, made anew for each connect (variables are resolved then).
@@ -72,6 +73,8 @@ pub(crate) struct Setup {
     pub(crate) required: bool,
     /// Whether a result that doesn't fit its tool's output schema is an error.
     pub(crate) strict_output: bool,
+    /// Which revisions of the protocol to speak, whatever its entry says.
+    pub(crate) protocol: Option<Protocol>,
     /// The file and line it was configured in.
     pub(crate) origin: Option<String>,
     /// What an HTTP server of a guessed kind spoke last.

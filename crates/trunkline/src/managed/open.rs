@@ -1,19 +1,22 @@
 //! One attempt to connect, and what an error says about the server it happened on.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::{Semaphore, oneshot};
 
 use super::live::{Listening, Live};
+use super::spoken::Era;
 use super::{Planned, Setup, over};
 use crate::config::{ServerSpec, ToolFilter, TransportSpec};
 use crate::connection::{Connection, Hub, SharedConnection};
 use crate::error::{Error, ErrorKind, Result};
 use crate::filtered::Filtered;
 use crate::lock;
+use crate::protocol::Protocol;
+use crate::protocol::era::{NEWEST_HANDSHAKE, UNSUPPORTED_VERSION};
 use crate::redact::Redactor;
-use crate::session::{Launch, Recipe, Session, Setting};
+use crate::session::{Begun, Launch, Recipe, Session, Setting, Way};
 
 /// Connects, once the server's last process is gone and until `stopped`. Settles only after a server that failed is
 /// gone again.
@@ -44,6 +47,16 @@ pub(super) async fn open(
     }
 }
 
+/// What the attempts to connect share.
+struct Site<'a> {
+    setup: &'a Setup,
+    hub: &'a Arc<Hub>,
+    turns: &'a Arc<Semaphore>,
+    redactor: &'a Redactor,
+    /// Whether the way was right once, and may not be any more.
+    remembered: bool,
+}
+
 /// Connects in the first of the ways that works.
 async fn connect(
     setup: &Setup,
@@ -55,21 +68,24 @@ async fn connect(
         pin.admit(&setup.label).map_err(|error| describe(setup, None, &Redactor::default(), error))?;
     }
     let planned = (setup.plan)().map_err(|error| describe(setup, None, &Redactor::default(), error))?;
-    let (recipes, redactor, filter) = match planned {
+    let (recipes, redactor, filter, protocol) = match planned {
         Planned::Existing(connection) => return Ok(existing(connection, hub)),
         Planned::Memory(server) => {
-            (vec![Recipe::Memory(crate::server::peer(server))], Redactor::default(), ToolFilter::default())
+            let recipes = vec![Recipe::Memory(crate::server::peer(server))];
+            (recipes, Redactor::default(), ToolFilter::default(), Protocol::Legacy)
         }
         Planned::Server(spec) => {
             let recipes = recipes(&spec, setup).map_err(|error| describe(setup, None, &spec.redactor, error))?;
-            (recipes, spec.redactor, spec.tools)
+            (recipes, spec.redactor, spec.tools, setup.protocol.unwrap_or(spec.protocol))
         }
     };
     let mut first: Option<Error> = None;
     for recipe in recipes {
-        match attempt(setup, hub, turns, &recipe, &redactor, &mut stopped).await {
-            Ok(session) => {
-                setup.spoken.note(&recipe);
+        let (way, remembered) = setup.spoken.way(protocol, &recipe, patience(setup));
+        let at = Site { setup, hub, turns, redactor: &redactor, remembered };
+        match attempt(&at, &recipe, way, &mut stopped).await {
+            Ok((session, era)) => {
+                setup.spoken.note(&recipe, era);
                 return Ok(ready(session, redactor, filter));
             }
             Err(error) => match first {
@@ -82,34 +98,69 @@ async fn connect(
     Err(first.unwrap_or_else(closed_meanwhile))
 }
 
-/// Connects in one way.
+/// Connects in one way, with as many processes as that takes: one that ends on the question which era it speaks is started
+/// anew, and so is one whose era is not what it was.
 async fn attempt(
-    setup: &Setup,
-    hub: &Arc<Hub>,
-    turns: &Arc<Semaphore>,
+    at: &Site<'_>,
     recipe: &Recipe,
-    redactor: &Redactor,
+    way: Way,
     stopped: &mut oneshot::Receiver<()>,
-) -> Result<Session> {
+) -> Result<(Session, Era)> {
+    let (mut way, mut remembered) = (way, at.remembered);
+    loop {
+        let (session, outcome) = begin(at, recipe, way, stopped).await?;
+        let error = match outcome {
+            Ok(Begun::Legacy) => return Ok((session, Era::Legacy)),
+            Ok(Begun::Modern) => return Ok((session, Era::Modern)),
+            Ok(Begun::Ended(error)) => {
+                tracing::debug!(%error, "the server ended on server/discover; it is started again with initialize");
+                session.end().await;
+                at.setup.spoken.note(recipe, Era::Legacy); // or it ends whatever it is asked: then not twice each time
+                way = Way::Handshake(NEWEST_HANDSHAKE);
+                continue;
+            }
+            Err(error) => error,
+        };
+        let error = describe(at.setup, Some(&session), at.redactor, error);
+        session.end().await;
+        if remembered && error.code() == Some(UNSUPPORTED_VERSION) {
+            remembered = false;
+            way = Way::Probe(patience(at.setup));
+            continue;
+        }
+        return Err(error);
+    }
+}
+
+/// How long a silent server is waited for before both eras are tried: not so long that the start is over first.
+fn patience(setup: &Setup) -> Duration {
+    setup.limits.probe_wait.min(setup.start_timeout / 3)
+}
+
+/// Starts it, and begins a session.
+async fn begin(
+    at: &Site<'_>,
+    recipe: &Recipe,
+    way: Way,
+    stopped: &mut oneshot::Receiver<()>,
+) -> Result<(Session, Result<Begun>)> {
+    let Site { setup, hub, turns, redactor, .. } = at;
     let turn = tokio::select! {
-        Ok(turn) = turns.clone().acquire_owned() => turn,
+        Ok(turn) = Arc::clone(turns).acquire_owned() => turn,
         _ = &mut *stopped => return Err(describe(setup, None, redactor, closed_meanwhile())),
     };
     let (limits, handler) = (setup.limits.clone(), setup.handler.clone());
-    let setting = Setting { limits, hub: hub.clone(), handler, redactor: redactor.clone(), turn };
+    let setting = Setting { limits, hub: Arc::clone(hub), handler, redactor: (*redactor).clone(), turn };
     let session =
         Session::start(recipe, setting).map_err(|error| describe(setup, None, redactor, connecting(setup, error)))?;
-    let error = tokio::select! {
-        outcome = tokio::time::timeout(setup.start_timeout, session.handshake(&setup.identity)) => match outcome {
-            Ok(Ok(())) => return Ok(session),
-            Ok(Err(error)) => connecting(setup, error),
-            Err(_) => too_slow(setup, &session, recipe),
+    let outcome = tokio::select! {
+        outcome = tokio::time::timeout(setup.start_timeout, session.begin(&setup.identity, way)) => match outcome {
+            Ok(outcome) => outcome.map_err(|error| connecting(setup, error)),
+            Err(_) => Err(too_slow(setup, &session, recipe, way)),
         },
-        _ = stopped => closed_meanwhile(),
+        _ = stopped => Err(closed_meanwhile()),
     };
-    let error = describe(setup, Some(&session), redactor, error);
-    session.end().await;
-    Err(error)
+    Ok((session, outcome))
 }
 
 /// Whether the answer to a first message says that this kind of HTTP server isn't there (MCP specification,
@@ -197,7 +248,7 @@ fn connecting(setup: &Setup, error: Error) -> Error {
     }
 }
 
-fn too_slow(setup: &Setup, session: &Session, recipe: &Recipe) -> Error {
+fn too_slow(setup: &Setup, session: &Session, recipe: &Recipe, way: Way) -> Error {
     let evidence = session.evidence();
     let seconds = setup.start_timeout.as_secs_f64();
     let seen = match evidence.waits {
@@ -207,7 +258,8 @@ fn too_slow(setup: &Setup, session: &Session, recipe: &Recipe) -> Error {
             evidence.received, evidence.stderr_bytes
         ),
     };
-    let message = format!("Server \"{}\" did not answer initialize within {seconds} s ({seen})", setup.label);
+    let asked = if way == Way::Modern { "server/discover" } else { "initialize" };
+    let message = format!("Server \"{}\" did not answer {asked} within {seconds} s ({seen})", setup.label);
     let error = Error::new(ErrorKind::Deadline, message).with_context("phase", "initialize");
     let noise = session.noise();
     let stray = noise.as_ref().map(|noise| format!("{noise}. Is it an MCP server?"));

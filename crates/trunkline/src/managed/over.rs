@@ -1,8 +1,6 @@
-//! From what is configured for an HTTP server to the ways it is tried, and which of them it spoke last.
+//! From what is configured for an HTTP server to the ways it is tried.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
+use super::Spoken;
 use crate::config::HttpSpec;
 #[cfg(not(all(feature = "http", feature = "sse")))]
 use crate::error::Error;
@@ -11,21 +9,6 @@ use crate::redact::Redactor;
 use crate::session::Recipe;
 #[cfg(feature = "http")]
 use crate::session::{Endpoint, Proxies};
-
-/// Whether a server of a guessed kind turned out to speak HTTP with SSE; the next connect begins with that.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Spoken(Arc<AtomicBool>);
-
-impl Spoken {
-    pub(super) fn note(&self, _recipe: &Recipe) {
-        #[cfg(feature = "sse")]
-        self.0.store(matches!(_recipe, Recipe::Sse(_)), Ordering::Relaxed);
-    }
-
-    fn was_sse(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
 
 /// Streamable HTTP, then HTTP with SSE; or the other way round, where that was right the last time.
 pub(super) fn guessed(spec: &HttpSpec, redactor: &Redactor, spoken: &Spoken) -> Result<Vec<Recipe>> {

@@ -12,6 +12,8 @@ mod scan;
 mod types;
 
 pub use content::{ContentBlock, PromptMessage, PromptResult, ReadResult, ResourceContents};
+pub use era::{LegacyRevision, Protocol};
 pub use raw::{Arguments, IntoArguments, RawJson};
 pub use result::ToolResult;
+pub(crate) use result::input_required;
 pub use types::{Prompt, PromptArgument, Resource, ResourceTemplate, ServerInfo, ToolDefinition};

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::content::{ContentBlock, list_or_one};
 use super::raw::RawJson;
 use super::scan::{self, Walk};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// What a tool gave back (MCP specification, `CallToolResult`).
 ///
@@ -149,6 +149,9 @@ impl ToolResult {
         if opened.is_error {
             return Err(Error::tool(tool, self));
         }
+        if opened.asks {
+            return Err(unanswered(tool, raw));
+        }
         if let Some(texts) = opened.plain_texts() {
             return Ok(text_value(joined(texts)));
         }
@@ -180,10 +183,29 @@ impl ToolResult {
     }
 }
 
+/// The error of whoever wants a value and gets questions.
+fn unanswered(tool: &str, raw: &RawJson) -> Error {
+    let questions = raw.field("inputRequests");
+    let mut asked: Vec<_> =
+        questions.iter().flat_map(RawJson::members).filter_map(|(_, question)| question.text("method")).collect();
+    asked.dedup();
+    let message = format!("Tool \"{tool}\" needs an answer first ({}), and nobody gives one", asked.join(", "));
+    Error::new(ErrorKind::Unsupported, message)
+        .with_hint("Give the client or the call a handler that answers what the server asks")
+        .with_may_have_run(true)
+}
+
+/// Whether a result is no result yet, but asks for something (MCP specification 2026-07-28, `InputRequiredResult`).
+pub(crate) fn input_required(result: &RawJson) -> bool {
+    result.is_object() && result.text("resultType").as_deref() == Some("input_required")
+}
+
 /// What matters of a result, found in one walk and without taking shares of its bytes.
 #[derive(Default)]
 struct Opened<'a> {
     is_error: bool,
+    /// Whether it is no result yet, but asks for something.
+    asks: bool,
     content: Content<'a>,
 }
 
@@ -218,6 +240,8 @@ impl<'a> Opened<'a> {
                 opened.content = blocks(&mut walk);
             } else if scan::key_is(key, "isError") {
                 opened.is_error = matches!(walk.value(), b"true" | b"\"true\"");
+            } else if scan::key_is(key, "resultType") {
+                opened.asks = walk.value() == b"\"input_required\"";
             } else {
                 walk.value();
             }

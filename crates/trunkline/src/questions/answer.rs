@@ -51,7 +51,7 @@ impl Answer {
     }
 
     /// The result of the protocol.
-    pub(super) fn to_result(self, request: &Elicitation) -> Result<RawJson> {
+    pub(super) fn into_result(self, request: &Elicitation) -> Result<RawJson> {
         let is_page = request.url().is_some();
         match self.0 {
             Kind::Accept(_) if is_page => Ok(action("accept", None)),

@@ -81,7 +81,7 @@ impl Handlers {
             let answering = request.map(|request| (answer(request.clone()), request));
             async move {
                 let (answering, request) = answering?;
-                answering.await.to_result(&request)
+                answering.await.into_result(&request)
             }
         })
     }

@@ -8,28 +8,59 @@ use crate::connection::{CallContext, Cancellation};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::RawJson;
 use crate::protocol::jsonrpc::{self, Field, Meta, Params};
-use crate::transport::{Exchange, Kind};
+use crate::transport::{Exchange, Kind, Tags};
 
 /// With more calls than this under way, requests are gathered and written together.
 const EAGER: usize = 3;
 
-/// Sends a request and waits for its answer. Dropping the future tells the server once.
+/// A request as it leaves.
+pub(super) struct Outgoing<'a> {
+    pub(super) method: &'a str,
+    pub(super) params: Params<'a>,
+    /// What every request of the session says in its `_meta`.
+    pub(super) stamp: Option<&'a RawJson>,
+    /// What its headers say, where it has some.
+    pub(super) tags: Tags,
+    /// Told that the server has taken up what it was asked to go on telling.
+    pub(super) acknowledged: Option<oneshot::Sender<RawJson>>,
+}
+
+impl<'a> Outgoing<'a> {
+    pub(super) fn plain(method: &'a str, params: Params<'a>) -> Self {
+        Self { method, params, stamp: None, tags: Tags::new(), acknowledged: None }
+    }
+}
+
+/// Makes a request as the session's revision has it.
 pub(super) async fn request(session: &Session, method: &str, params: Params<'_>, cx: &CallContext) -> Result<RawJson> {
+    match session.modern() {
+        None => send(session, Outgoing::plain(method, params), cx).await,
+        Some(modern) => modern.request(session, method, params, cx).await,
+    }
+}
+
+/// Sends a request and waits for its answer. Dropping the future tells the server once.
+pub(super) async fn send(session: &Session, request: Outgoing<'_>, cx: &CallContext) -> Result<RawJson> {
+    let Outgoing { method, params, stamp, tags, acknowledged } = request;
     if cx.cancellation().is_some_and(Cancellation::is_cancelled) {
         return Err(cancelled(method));
     }
     let (answer, waiting) = oneshot::channel();
-    let (id, under_way) = session.desk.expect(Waiter { answer, cx: cx.clone(), works: works(method) })?;
-    let meta = Meta { members: cx.meta(), progress: cx.wants_progress() };
+    let waiter = Waiter { answer, cx: cx.clone(), works: works(method), acknowledged };
+    let (id, under_way) = session.desk.expect(waiter)?;
+    let meta = Meta { members: cx.meta(), progress: cx.wants_progress(), stamp };
     let line = jsonrpc::request(id, method, params, meta);
     session.desk.trace("out", &line);
     let mut call = Call { id, session, cancel: false, settled: false };
-    let mut sent = match session.wire.send(Kind::Request { id, eager: under_way <= EAGER }, line).await {
+    let mut sent = match session.wire.send(Kind::Request { id, eager: under_way <= EAGER }, line, tags).await {
         Ok(sent) => sent,
         Err(unsent) => return Err(why_unsent(unsent, waiting).await),
     };
     let waiting = answered(waiting, sent.take_exchange());
-    call.cancel = method != "initialize"; // which must not be cancelled
+    // the handshake must not be cancelled, and what is no more than a question whether it is needed has no effect; where
+    // each request has a stream of its own, closing that says it
+    let by_its_stream = stamp.is_some() && session.wire.has_headers();
+    call.cancel = !matches!(method, "initialize" | "server/discover") && !by_its_stream;
     let answer = match cx.cancellation() {
         None => waiting.await,
         Some(cancellation) => tokio::select! {
@@ -46,7 +77,8 @@ pub(super) async fn request(session: &Session, method: &str, params: Params<'_>,
 
 /// Whether a request makes the server do something for which it may ask or log; its own lists and a ping don't.
 fn works(method: &str) -> bool {
-    !method.ends_with("/list") && !matches!(method, "ping" | "initialize" | "logging/setLevel")
+    const OWN: [&str; 5] = ["ping", "initialize", "server/discover", "logging/setLevel", "subscriptions/listen"];
+    !method.ends_with("/list") && !OWN.contains(&method)
 }
 
 /// Waits for the answer, and does what has to be done for it meanwhile.
@@ -67,9 +99,9 @@ async fn answered(mut waiting: oneshot::Receiver<Result<RawJson>>, exchange: Opt
 pub(super) async fn notify(session: &Session, method: &str) -> Result<()> {
     let line = jsonrpc::notification(method, Params::None);
     session.desk.trace("out", &line);
-    let Err(unsent) = session.wire.send(Kind::Other, line).await else { return Ok(()) };
+    let Err(unsent) = session.wire.send(Kind::Other, line, Tags::new()).await else { return Ok(()) };
     let (answer, waiting) = oneshot::channel();
-    let (id, _) = session.desk.expect(Waiter { answer, cx: CallContext::new(), works: false })?;
+    let (id, _) = session.desk.expect(Waiter { answer, cx: CallContext::new(), works: false, acknowledged: None })?;
     let error = why_unsent(unsent, waiting).await;
     session.desk.forget(id);
     Err(error)

@@ -11,12 +11,15 @@ use super::Setting;
 use super::oddities::Oddities;
 use super::questions::{Answering, Telling};
 use super::waiting::{Calls, Waiter};
-use crate::connection::{EventKind, Hub, LogMessage, Progress, SharedHandler};
+use crate::connection::{EventKind, Hold, Hub, LogMessage, Progress, SharedHandler};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{self, Limits};
 use crate::protocol::jsonrpc::{self, Message, Outcome, RpcError, Unreadable};
 use crate::protocol::{RawJson, era};
 use crate::transport::{Inbox, Wire};
+
+/// Which subscription a message belongs to, in its `_meta`.
+const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// The handshake isn't done; its failure is told by whoever opens the session.
 const OPENING: u8 = 0;
@@ -72,6 +75,11 @@ impl Desk {
     /// The revision that was agreed on.
     pub(super) fn agreed(&self, revision: &str) {
         let _ = self.revision.set(revision.to_owned()); // once a session
+    }
+
+    /// Whether the server speaks a revision without a handshake.
+    pub(super) fn is_modern(&self) -> bool {
+        self.revision.get().is_some_and(|revision| era::MODERN_REVISIONS.contains(&revision.as_str()))
     }
 
     pub(super) fn set_established(&self) {
@@ -230,9 +238,11 @@ impl Desk {
                 Some(id) => self.hub.emit(EventKind::ElicitationComplete { id }),
                 None => self.warn("sent elicitation/complete without an elicitationId".to_owned()),
             },
+            "notifications/subscriptions/acknowledged" => self.acknowledged(&params, about),
             "notifications/cancelled" => {
                 if let Some(id) = params.get("requestId") {
                     self.answering.take_back(&id);
+                    self.fail(id.decode().ok(), ended_by_the_server());
                 }
             }
             _ => tracing::debug!(method, "an unknown notification"),
@@ -253,9 +263,24 @@ impl Desk {
         }
     }
 
+    /// The server goes on telling what it lists here.
+    fn acknowledged(&self, params: &RawJson, about: Option<u64>) {
+        let named = params.get("_meta").and_then(|meta| meta.get(SUBSCRIPTION_ID)).and_then(|id| id.decode().ok());
+        let Some(id) = named.or(about) else { return };
+        let waits = lock(&self.calls).waiting.get_mut(&id).and_then(|waiter| waiter.acknowledged.take());
+        if let Some(waits) = waits {
+            let _ = waits.send(params.field("notifications").unwrap_or_else(RawJson::empty_object)); // given up meanwhile
+        }
+    }
+
     /// Who answers a question that came with this call, or with none in particular.
     pub(super) fn handler_of_calls(&self, about: Option<u64>) -> Option<SharedHandler> {
         lock(&self.calls).handler(about)
+    }
+
+    /// Lets the time of the calls that a question belongs to stand still.
+    pub(super) fn hold(&self, about: Option<u64>) -> Vec<Hold> {
+        lock(&self.calls).hold(about)
     }
 
     /// A log message goes to the client whose call it belongs to, where that is known; else to whoever listens.
@@ -350,6 +375,11 @@ impl Inbox for Reception {
         }
         self.0.answering.take_all_back();
     }
+}
+
+/// A server may take back only what it tells by itself.
+fn ended_by_the_server() -> Error {
+    Error::new(ErrorKind::Cancelled, "The server ended the request").with_may_have_run(true)
 }
 
 fn broken_answer(why: &str) -> Error {

@@ -3,10 +3,14 @@
 
 mod calls;
 mod desk;
+mod headers;
 mod list;
+mod listening;
+mod modern;
 mod oddities;
 mod open;
 mod questions;
+mod rounds;
 mod waiting;
 
 use std::fmt;
@@ -15,7 +19,7 @@ use std::sync::{Arc, OnceLock};
 #[cfg(feature = "http")]
 pub(crate) use crate::transport::{Endpoint, Proxies};
 pub(crate) use crate::transport::{Launch, Recipe, Turn};
-pub(crate) use open::Identity;
+pub(crate) use open::{Begun, Identity, Way};
 
 use crate::connection::{CallContext, Connection, Events, Hub, SharedHandler};
 use crate::error::{Error, ErrorKind, Result};
@@ -29,6 +33,8 @@ use crate::protocol::{
 use crate::redact::Redactor;
 use crate::transport::{CloseReport, Evidence, Wire};
 use desk::{Desk, Reception};
+use listening::Listening;
+use modern::Modern;
 
 /// What a session is opened with, beside the way to its server.
 pub(crate) struct Setting {
@@ -46,6 +52,10 @@ pub(crate) struct Session {
     desk: Arc<Desk>,
     info: Arc<OnceLock<ServerInfo>>,
     limits: Arc<Limits>,
+    /// What a revision without a handshake needs, where one is spoken.
+    modern: Arc<OnceLock<Modern>>,
+    /// Ends with the last handle that was given out.
+    listening: Option<Arc<Listening>>,
 }
 
 impl Session {
@@ -55,12 +65,14 @@ impl Session {
         let Setting { limits, turn, .. } = setting;
         let wire = Arc::new(Wire::open(recipe, &limits, Arc::new(Reception(desk.clone())), turn)?);
         desk.attach(&wire);
-        Ok(Self { wire, desk, info: Arc::default(), limits })
+        let (info, modern, listening) = (Arc::default(), Arc::default(), Some(Arc::default()));
+        Ok(Self { wire, desk, info, limits, modern, listening })
     }
 
     /// Ends the session and waits until everything it owned is gone.
     pub(crate) async fn end(&self) -> CloseReport {
         self.desk.set_ending();
+        self.listening.iter().for_each(|listening| listening.stop());
         self.wire.close().await
     }
 
@@ -79,7 +91,7 @@ impl Session {
         self.desk.oddities().noise()
     }
 
-    /// What the server said of itself in the handshake.
+    /// What the server said of itself when the session began.
     pub(crate) fn server_info(&self) -> ServerInfo {
         self.info.get().cloned().unwrap_or_else(|| ServerInfo::new("", "", serde_json::json!({})))
     }
@@ -99,12 +111,15 @@ impl Connection for Session {
         for oddity in tools.iter().filter_map(ToolDefinition::oddity) {
             self.desk.warn(oddity);
         }
-        Ok(tools)
+        match self.modern().filter(|_| self.wire.has_headers()) {
+            Some(modern) => Ok(modern.mirrored.take(tools, |why| self.desk.warn(why))),
+            None => Ok(tools),
+        }
     }
 
     async fn call_tool(&self, name: &str, arguments: Arguments, cx: &CallContext) -> Result<ToolResult> {
         let params = [("name", Field::Text(name)), ("arguments", Field::Json(arguments.raw()))];
-        let result = calls::request(self, "tools/call", Params::Fields(&params), cx).await?;
+        let result = rounds::converse(self, "tools/call", Params::Fields(&params), cx).await?;
         if !result.is_object() {
             let message = format!("The server answered tools/call with something that is no result: {result}");
             return Err(Error::new(ErrorKind::Protocol, message).with_may_have_run(true));
@@ -145,14 +160,14 @@ impl Connection for Session {
 
     async fn read_resource(&self, uri: &str, cx: &CallContext) -> Result<ReadResult> {
         let params = [("uri", Field::Text(uri))];
-        calls::request(self, "resources/read", Params::Fields(&params), cx).await.map(ReadResult::from_raw)
+        rounds::converse(self, "resources/read", Params::Fields(&params), cx).await.map(ReadResult::from_raw)
     }
 
     async fn get_prompt(&self, name: &str, arguments: Arguments, cx: &CallContext) -> Result<PromptResult> {
         let arguments = prompt_arguments(&arguments);
         let params = [("name", Field::Text(name)), ("arguments", Field::Json(arguments.raw()))];
         let prompt =
-            calls::request(self, "prompts/get", Params::Fields(&params), cx).await.map(PromptResult::from_raw)?;
+            rounds::converse(self, "prompts/get", Params::Fields(&params), cx).await.map(PromptResult::from_raw)?;
         if let Some(odd) = odd_roles(name, &prompt) {
             self.desk.warn(odd);
         }
@@ -160,7 +175,11 @@ impl Connection for Session {
     }
 
     async fn request(&self, method: &str, params: Option<RawJson>, cx: &CallContext) -> Result<RawJson> {
-        calls::request(self, method, params.as_ref().map_or(Params::None, Params::Raw), cx).await
+        let params = params.as_ref().map_or(Params::None, Params::Raw);
+        match method {
+            "tools/call" | "resources/read" | "prompts/get" => rounds::converse(self, method, params, cx).await,
+            _ => calls::request(self, method, params, cx).await,
+        }
     }
 
     async fn info(&self) -> Result<ServerInfo> {

@@ -1,14 +1,20 @@
-//! The handshake of the revisions that have one (MCP specification, Lifecycle): `initialize`, then
-//! `notifications/initialized`.
+//! How a session begins (MCP specification, Versioning): with the handshake of the legacy revisions (`initialize`, then
+//! `notifications/initialized`), with the question of the modern ones (`server/discover`), or with the one and, on
+//! anything that isn't a modern server's answer to it, the other.
+
+use std::pin::pin;
+use std::time::Duration;
 
 use serde_json::json;
 
+use super::modern::{self, Found, Modern};
 use super::{Session, calls};
 use crate::connection::{CallContext, Handler, RootChanges};
 use crate::error::{Error, ErrorKind, Result};
-use crate::protocol::era::{HANDSHAKE_REVISIONS, NEWEST_HANDSHAKE, speaks};
+use crate::protocol::era::{self, HANDSHAKE_REVISIONS, NEWEST_HANDSHAKE, UNSUPPORTED_VERSION, speaks};
 use crate::protocol::jsonrpc::Params;
 use crate::protocol::{RawJson, ServerInfo};
+use crate::transport::Terms;
 
 /// Who this side says it is.
 #[derive(Debug, Clone)]
@@ -23,13 +29,46 @@ impl Default for Identity {
     }
 }
 
+/// How to begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// With the handshake, and this revision first.
+    Handshake(&'static str),
+    /// Without a handshake.
+    Modern,
+    /// Find out which; after so long a silence, both.
+    Probe(Duration),
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub(crate) enum Begun {
+    Legacy,
+    Modern,
+    /// The server ended on the question which it is, so it has to be started anew, with the handshake.
+    Ended(Error),
+}
+
 impl Session {
     /// Agrees on a revision and learns what the server offers.
-    pub(crate) async fn handshake(&self, identity: &Identity) -> Result<()> {
+    pub(crate) async fn begin(&self, identity: &Identity, way: Way) -> Result<Begun> {
+        match way {
+            Way::Handshake(revision) => self.handshake(identity, revision).await.map(|()| Begun::Legacy),
+            Way::Modern => match self.discover(&Modern::new(identity, self.desk.handler()), false).await {
+                Found::Modern(info) => self.begin_modern(identity, info).await,
+                Found::Legacy { why, .. } => Err(modern::not_modern(why)),
+                Found::Nothing(error) => Err(error),
+            },
+            Way::Probe(patience) => self.probe(identity, patience).await,
+        }
+    }
+
+    async fn handshake(&self, identity: &Identity, revision: &str) -> Result<()> {
+        self.wire.agree(Terms::default());
         let root_changes = self.desk.handler().map_or_else(RootChanges::none, Handler::root_changes);
         let capabilities = self.desk.handler().map_or_else(RawJson::empty_object, Handler::capabilities);
         let params = json!({
-            "protocolVersion": NEWEST_HANDSHAKE,
+            "protocolVersion": revision,
             "capabilities": capabilities.to_value(),
             "clientInfo": {"name": identity.name, "version": identity.version},
         });
@@ -37,7 +76,7 @@ impl Session {
         let result = calls::request(self, "initialize", Params::Raw(&params), &CallContext::new()).await?;
         let info = ServerInfo::from_raw(result);
         let revision = checked_revision(&info)?;
-        self.wire.agreed(&revision);
+        self.wire.agree(Terms { revision: Some(revision.clone()), stateless: false });
         self.desk.agreed(&revision);
         let _ = self.info.set(info); // once a session
         calls::notify(self, "notifications/initialized").await?;
@@ -45,6 +84,67 @@ impl Session {
         self.tell_of_roots(root_changes);
         self.wire.listen().await;
         Ok(())
+    }
+
+    /// Asks for the modern era; where that isn't it, goes on with the handshake.
+    async fn probe(&self, identity: &Identity, patience: Duration) -> Result<Begun> {
+        let modern = Modern::new(identity, self.desk.handler());
+        let mut discovering = pin!(self.discover(&modern, true));
+        match tokio::time::timeout(patience, &mut discovering).await {
+            Ok(found) => self.after(found, identity).await,
+            Err(_) => {
+                tracing::debug!("no answer to server/discover yet; trying the handshake beside it");
+                let mut shaking = pin!(self.handshake(identity, NEWEST_HANDSHAKE));
+                tokio::select! {
+                    found = &mut discovering => match found {
+                        Found::Modern(info) => self.begin_modern(identity, info).await,
+                        Found::Legacy { .. } => self.shaken(shaking.await),
+                        Found::Nothing(error) => Err(error),
+                    },
+                    shaken = &mut shaking => match shaken {
+                        // it took the first question after all, and refuses the second
+                        Err(error) if error.code() == Some(UNSUPPORTED_VERSION) => {
+                            let found = discovering.await;
+                            self.after(found, identity).await
+                        }
+                        shaken => self.shaken(shaken),
+                    },
+                }
+            }
+        }
+    }
+
+    async fn after(&self, found: Found, identity: &Identity) -> Result<Begun> {
+        match found {
+            Found::Modern(info) => self.begin_modern(identity, info).await,
+            Found::Nothing(error) => Err(error),
+            Found::Legacy { why, .. } if self.over_because().is_some() => Ok(Begun::Ended(self.ended(why))),
+            Found::Legacy { revision, .. } => self.shaken(self.handshake(identity, revision).await),
+        }
+    }
+
+    /// What the handshake after a question comes to.
+    fn shaken(&self, outcome: Result<()>) -> Result<Begun> {
+        match outcome {
+            Err(error) if error.kind() == ErrorKind::Closed && self.over_because().is_some() => Ok(Begun::Ended(error)),
+            outcome => outcome.map(|()| Begun::Legacy),
+        }
+    }
+
+    fn ended(&self, why: Option<Error>) -> Error {
+        let over = self.over_because();
+        over.or(why).unwrap_or_else(|| Error::new(ErrorKind::Closed, "The server ended"))
+    }
+
+    async fn begin_modern(&self, identity: &Identity, info: ServerInfo) -> Result<Begun> {
+        let modern = Modern::new(identity, self.desk.handler());
+        self.wire.agree(modern.terms());
+        self.desk.agreed(modern.revision());
+        let _ = self.info.set(info); // once a session
+        let _ = self.modern.set(modern);
+        self.desk.set_established();
+        self.listen().await;
+        Ok(Begun::Modern)
     }
 }
 
@@ -58,5 +158,7 @@ fn checked_revision(info: &ServerInfo) -> Result<String> {
         None => "The server's answer to initialize names no protocol version".to_owned(),
     };
     let known = HANDSHAKE_REVISIONS.join(", ");
-    Err(Error::new(ErrorKind::Protocol, message).with_hint(format!("This client speaks {known}")))
+    let modern = era::MODERN_REVISIONS.join(", ");
+    Err(Error::new(ErrorKind::Protocol, message)
+        .with_hint(format!("This client speaks {known}, and {modern} without a handshake")))
 }

@@ -75,6 +75,10 @@ impl Desk {
         if method == "ping" {
             return self.reply(jsonrpc::result(&id, &RawJson::empty_object()));
         }
+        if self.is_modern() {
+            let told = format!("asks \"{method}\" by a request of its own, which its protocol version doesn't have");
+            return self.warn(format!("{told}; it was ignored")); // and no answer may be written
+        }
         let Some(handler) = self.handler_of_calls(about).or_else(|| self.handler().cloned()) else {
             let message = format!("This client doesn't answer \"{method}\"");
             return self.reply(jsonrpc::error(&id, METHOD_NOT_FOUND, &message, None));
@@ -87,8 +91,9 @@ impl Desk {
             let message = format!("This client answers at most {max} requests at once");
             return self.reply(jsonrpc::error(&id, INTERNAL_ERROR, &message, None));
         }
-        let (desk, key) = (Arc::downgrade(self), id.clone());
+        let (desk, key, hold) = (Arc::downgrade(self), id.clone(), self.hold(about));
         let task = tokio::spawn(async move {
+            let _hold = hold;
             let handled = AssertUnwindSafe(handler.handle(&method, params.unwrap_or_else(RawJson::empty_object)));
             let outcome = handled.catch_unwind().await.unwrap_or_else(|_| Err(handler_panicked(&method)));
             let Some(desk) = desk.upgrade() else { return };

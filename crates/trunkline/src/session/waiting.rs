@@ -5,7 +5,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use tokio::sync::oneshot;
 
-use crate::connection::{CallContext, SharedHandler};
+use crate::connection::{CallContext, Hold, SharedHandler};
 use crate::error::{Error, Result};
 use crate::protocol::RawJson;
 
@@ -15,6 +15,8 @@ pub(super) struct Waiter {
     pub(super) cx: CallContext,
     /// Whether it can make the server ask something, or log.
     pub(super) works: bool,
+    /// Told what the server agreed to tell, where this is a stream of that.
+    pub(super) acknowledged: Option<oneshot::Sender<RawJson>>,
 }
 
 /// All calls under way, by id, or why there are no more.
@@ -41,6 +43,14 @@ impl Calls {
         let own = about.and_then(|id| self.waiting.get(&id));
         let waiter = own.or_else(|| self.party().flatten().and_then(|_| self.causes().next()))?;
         waiter.cx.party().map(|_| waiter.cx.clone())
+    }
+
+    /// Lets the time of the calls that a question belongs to stand still.
+    pub(super) fn hold(&self, about: Option<u64>) -> Vec<Hold> {
+        match about.and_then(|id| self.waiting.get(&id)) {
+            Some(waiter) => vec![waiter.cx.hold()],
+            None => self.causes().map(|waiter| waiter.cx.hold()).collect(),
+        }
     }
 
     /// What may have made the server speak: calls that make it work, where there are any.

@@ -14,6 +14,7 @@ mod memory;
 mod stdio;
 mod stream;
 
+use std::borrow::Cow;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -53,6 +54,19 @@ pub(crate) enum Kind {
     Request { id: u64, eager: bool },
     /// A notification or a reply.
     Other,
+}
+
+/// What a message says in the headers of its request as well, where there are headers: names in small letters, values that
+/// can be sent.
+pub(crate) type Tags = Vec<(Cow<'static, str>, String)>;
+
+/// What the requests of a session have in common, where each says so.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Terms {
+    /// The revision of the protocol.
+    pub(crate) revision: Option<String>,
+    /// Whether there is no session to take part in: nothing is kept between requests, no stream is taken up again.
+    pub(crate) stateless: bool,
 }
 
 /// The right to run a server's process; there is one a server, so that its processes never overlap.
@@ -194,10 +208,10 @@ impl Wire {
     }
 
     /// Sends one message. It certainly did not leave where this fails, unless the error says otherwise.
-    pub(crate) async fn send(&self, kind: Kind, line: Vec<u8>) -> Result<Sent> {
+    pub(crate) async fn send(&self, kind: Kind, line: Vec<u8>, tags: Tags) -> Result<Sent> {
         match self {
             #[cfg(feature = "http")]
-            Wire::Http(wire) => Ok(Sent { place: 0, exchange: wire.send(kind, line).await? }),
+            Wire::Http(wire) => Ok(Sent { place: 0, exchange: wire.send(kind, line, tags).await? }),
             #[cfg(feature = "sse")]
             Wire::Sse(wire) => Ok(Sent { place: 0, exchange: wire.send(kind, line).await? }),
             _ => self.tell(kind, line),
@@ -245,11 +259,20 @@ impl Wire {
         place.map(Sent::at)
     }
 
-    /// The revision of the protocol that was agreed on, for transports that name it with every request.
-    pub(crate) fn agreed(&self, _version: &str) {
+    /// What requests have in common from now on, for transports that say it with every request.
+    pub(crate) fn agree(&self, _terms: Terms) {
         #[cfg(feature = "http")]
         if let Wire::Http(wire) = self {
-            wire.agreed(_version);
+            wire.agree(&_terms);
+        }
+    }
+
+    /// Whether requests have headers of their own, and a stream each.
+    pub(crate) fn has_headers(&self) -> bool {
+        match self {
+            #[cfg(feature = "http")]
+            Wire::Http(_) => true,
+            _ => false,
         }
     }
 

@@ -170,7 +170,7 @@ async fn a_guessed_kind_falls_back_once_and_is_remembered() {
         client.disconnect().await;
         assert_eq!(echo(&client, "y").await.unwrap(), json!("y"));
         let tried = fake.log().of("POST").iter().filter(|post| post.path() == "/sse").count();
-        assert_eq!((tried, fake.log().of("GET").len()), (1, 2), "{status}");
+        assert_eq!((tried, fake.log().of("GET").len()), (2, 2), "{status}: which era, then the handshake");
     }
 }
 

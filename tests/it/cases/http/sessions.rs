@@ -21,7 +21,9 @@ async fn p53_every_request_names_the_session_and_the_version_the_server_chose() 
     assert_eq!(log.of("DELETE").len(), 1);
     assert!(log.rpc("initialize")[0].header("mcp-protocol-version").is_none());
     assert!(log.rpc("initialize")[0].header("mcp-session-id").is_none());
-    for request in log.requests().iter().filter(|request| request.rpc_method().as_deref() != Some("initialize")) {
+    let opens =
+        |request: &&HttpRequest| matches!(request.rpc_method().as_deref(), Some("initialize" | "server/discover"));
+    for request in log.requests().iter().filter(|request| !opens(request)) {
         assert_eq!(request.header("mcp-session-id"), Some("A"), "{request:?}");
         assert_eq!(request.header("mcp-protocol-version"), Some("2025-06-18"), "{request:?}");
     }
@@ -44,7 +46,7 @@ async fn p54_an_unknown_version_ends_the_session_it_began() {
         assert!(error.message().contains(told), "{error}");
         assert!(error.hint().unwrap().contains("2025-06-18"), "{error:?}");
         let log = fake.log();
-        assert_eq!(log.methods(), ["initialize", "DELETE"]);
+        assert_eq!(log.methods(), ["server/discover", "initialize", "DELETE"]);
         assert_eq!(log.of("DELETE")[0].header("mcp-session-id"), Some("A"));
     }
 }

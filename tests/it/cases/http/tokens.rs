@@ -98,7 +98,7 @@ async fn a_refused_token_is_replaced_once() {
     assert_eq!(asked.len(), 1);
     assert_eq!(asked[0].refused, Some("T-1".into()));
     assert!(asked[0].header.as_deref().unwrap().contains("resource_metadata"));
-    assert_eq!(fake.log().rpc("initialize").len(), 2);
+    assert_eq!(fake.log().rpc("server/discover").len(), 2);
 }
 
 #[tokio::test]
@@ -107,7 +107,7 @@ async fn the_same_token_again_or_another_wrong_one_is_an_error() {
         let fake = guarded("T-2").start();
         let error = at(fake.url()).token_source(source).build().unwrap().connect().await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Auth, "{error:?}");
-        assert_eq!(fake.log().rpc("initialize").len(), tries);
+        assert_eq!(fake.log().rpc("server/discover").len(), tries);
         assert!(!all_of(&error).contains("T-1") && !all_of(&error).contains("T-3"), "{error:?}");
     }
 }

@@ -3,7 +3,9 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use trunkline::{CallContext, Client, Config, Connection, ErrorKind, EventKind, Limits, MultiServer, Outcome, State};
+use trunkline::{
+    CallContext, Client, Config, Connection, ErrorKind, EventKind, Limits, MultiServer, Outcome, Protocol, State,
+};
 use trunkline_tests::*;
 
 use super::{Servers, dead, marked, touch};
@@ -195,7 +197,7 @@ async fn a_server_that_failed_rests_before_lists_try_it_again() {
     servers.add("good", marked("good", &["x"]));
     let limits = impatient();
     let script = Script::new().on(on_method("@start").first_starts(2), [exit(3)]);
-    let client = servers.add_with("shaky", script, |builder| builder.limits(limits));
+    let client = servers.add_with("shaky", script, |builder| builder.limits(limits).protocol(Protocol::Legacy));
     for _ in 0..10 {
         assert_eq!(servers.tools().await, ["good_x"]);
     }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use trunkline::{Client, Error, ErrorKind, State};
+use trunkline::{Client, Error, ErrorKind, Protocol, State};
 use trunkline_tests::*;
 
 use crate::rig::{Rig, assert_took, limits, ms, rig};
@@ -71,7 +71,8 @@ async fn p05_a_closed_input_ends_the_connection() {
         exec 0<&-
         echo "$$" > deaf
         exec sleep 600"#;
-    let client = Client::stdio("sh", ["-c", deaf_at_first]).cwd(dir.path()).limits(limits()).build().unwrap();
+    let client = Client::stdio("sh", ["-c", deaf_at_first]).cwd(dir.path()).limits(limits());
+    let client = client.protocol(Protocol::Legacy).build().unwrap();
     client.connect().await.unwrap();
     let path = dir.join("deaf");
     let deaf = offload(move || wait_pid(path)).await;

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use serde_json::json;
-use trunkline::{CallContext, ErrorKind, Limits, MultiServer, Outcome};
+use trunkline::{CallContext, ErrorKind, Limits, MultiServer, Outcome, Protocol};
 use trunkline_tests::*;
 
 use crate::rig::{Rig, SOON, ms, rig};
@@ -100,7 +100,8 @@ async fn p10_retries_after_a_failed_handshake_never_overlap() {
 /// A server that can't be started is tried once for each use, and works as soon as it can be.
 #[tokio::test]
 async fn p06_a_server_that_recovers_is_used() {
-    let rig = rig(Script::new().on(on_method("@start").first_starts(3), [exit(1)]).on(call("echo"), [text("$START")]));
+    let script = Script::new().on(on_method("@start").first_starts(3), [exit(1)]).on(call("echo"), [text("$START")]);
+    let rig = Rig::with(|_| script, |builder| builder.protocol(Protocol::Legacy));
     for _ in 0..3 {
         assert_eq!(rig.call("echo").await.unwrap_err().kind(), ErrorKind::Unreachable);
     }
@@ -164,7 +165,7 @@ async fn p06_a_crash_loop_rests_between_lists() {
 async fn p06_a_server_that_fails_rests_twice_as_long_each_time() {
     let limits = Limits { min_backoff: ms(40), max_backoff: ms(400), ..crate::rig::limits() };
     let script = Script::new().on(on_method("@start").first_starts(8), [exit(1)]).on(call("echo"), [text("$START")]);
-    let failing = Rig::with(|_| script, |builder| builder.limits(limits.clone()));
+    let failing = Rig::with(|_| script, |builder| builder.limits(limits.clone()).protocol(Protocol::Legacy));
     let mut servers = MultiServer::new();
     servers.add(failing.client.clone()).unwrap();
     let listed = async {
@@ -188,7 +189,7 @@ async fn p06_a_server_that_fails_rests_twice_as_long_each_time() {
 async fn p06_a_call_tries_a_resting_server_once() {
     let limits = Limits { min_backoff: SOON * 100, max_backoff: SOON * 100, ..crate::rig::limits() };
     let script = Script::new().on(on_method("@start").first_starts(2), [exit(1)]).on(call("echo"), [text("$START")]);
-    let failing = Rig::with(|_| script, |builder| builder.limits(limits));
+    let failing = Rig::with(|_| script, |builder| builder.limits(limits).protocol(Protocol::Legacy));
     let mut servers = MultiServer::new();
     servers.add(failing.client.clone()).unwrap();
     for _ in 0..3 {
@@ -205,8 +206,8 @@ async fn p06_a_call_tries_a_resting_server_once() {
 async fn p06_a_server_that_ran_for_a_while_starts_afresh() {
     let limits = Limits { min_backoff: ms(2000), max_backoff: ms(3000), ..crate::rig::limits() };
     let script = Script::new().tools([tool("echo"), tool("quit")]).on(call("quit"), [exit(1)]);
-    let rig =
-        Rig::with(|_| script.on(on_method("@start").first_starts(3), [exit(1)]), |builder| builder.limits(limits));
+    let script = script.on(on_method("@start").first_starts(3), [exit(1)]);
+    let rig = Rig::with(|_| script, |builder| builder.limits(limits).protocol(Protocol::Legacy));
     let mut servers = MultiServer::new();
     servers.add(rig.client.clone()).unwrap();
     for _ in 0..3 {

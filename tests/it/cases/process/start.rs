@@ -22,7 +22,7 @@ async fn too_slow(script: Script) -> (Rig, Error) {
 
 #[tokio::test]
 async fn p08_a_server_that_never_answers_is_given_up() {
-    let (rig, error) = too_slow(Script::new().on("initialize", [])).await;
+    let (rig, error) = too_slow(Script::new().on("server/discover", []).on("initialize", [])).await;
     assert!(error.message().contains("0 bytes on its standard output and 0 on its standard error"), "{error}");
     assert!(error.hint().unwrap().contains("The process is alive"));
     assert!(error.hint().unwrap().contains("startTimeout"));
@@ -81,7 +81,7 @@ async fn p54_an_unknown_revision_ends_the_handshake() {
         assert!(error.message().contains(named), "{error}");
         assert!(error.hint().unwrap().contains("2025-06-18"), "{error:?}");
         assert!(!alive(rig.pid()));
-        assert_eq!(rig.log.methods(), ["initialize"]);
+        assert_eq!(rig.log.methods(), ["server/discover", "initialize"]);
     }
 }
 
@@ -90,7 +90,7 @@ async fn p54_every_revision_with_a_handshake_is_spoken() {
     for version in ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"] {
         let rig = rig(Script::new().version(version));
         assert_eq!(rig.call("echo").await.unwrap(), "ok");
-        assert_eq!(rig.log.methods(), ["initialize", "notifications/initialized", "tools/call"]);
+        assert_eq!(rig.log.methods(), ["server/discover", "initialize", "notifications/initialized", "tools/call"]);
     }
 }
 

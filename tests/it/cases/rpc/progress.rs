@@ -7,7 +7,7 @@ use serde_json::json;
 use trunkline::{Client, ClientBuilder, ErrorKind, Progress};
 use trunkline_tests::*;
 
-use crate::rig::{Rig, assert_took, everywhere, ms};
+use crate::rig::{Over, Rig, assert_took, everywhere, ms};
 
 /// Reports with this token every 150 ms, answers after 1.2 s.
 fn working(token: serde_json::Value) -> Script {
@@ -107,7 +107,9 @@ async fn p84_odd_progress_reaches_its_listener() {
         ],
     )) {
     for _ in 0..2 {
-        let seen = reports_of(&rig.client).await;
+        let mut seen = reports_of(&rig.client).await;
+        // over HTTP the late one comes on another stream, so it may overtake the answer
+        seen.retain(|report| rig.over != Over::Http || report.progress < 1.0);
         let expected = [
             Progress::new(0.5, None, None),
             Progress::new(0.4, Some(2.0), Some("m".to_owned())),

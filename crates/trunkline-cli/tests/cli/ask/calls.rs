@@ -119,6 +119,7 @@ fn a_server_that_dies_meanwhile_is_text_for_the_model() {
         while IFS= read -r line; do
           id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
           case "$line" in
+            *'"server/discover"'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}\n' "$id" ;;
             *'"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}\n' "$id" ;;
             *'"tools/list"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}}\n' "$id" ;;
             *'"tools/call"'*) echo 'out of memory' >&2; exit 9 ;;
@@ -202,6 +203,7 @@ fn tools_that_come_later_are_shown_in_the_next_step() {
         while IFS= read -r line; do
           id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
           case "$line" in
+            *'"server/discover"'*) answer '{}' ;;
             *'"initialize"'*) answer '{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"s","version":"1"}}' ;;
             *'"tools/list"'*) answer "{\"tools\":[$tools]}" ;;
             *'"tools/call"'*)

@@ -131,7 +131,10 @@ fn what_is_written_is_one_line() {
 #[test]
 fn meta_is_added_whatever_the_parameters_are() {
     let mine = RawJson::parse(r#"{"k":1}"#).unwrap();
-    let (plain, full) = (Meta { members: None, progress: true }, Meta { members: Some(&mine), progress: true });
+    let stamp = RawJson::parse(r#"{"k":9,"v":"1"}"#).unwrap();
+    let (plain, full) =
+        (Meta { progress: true, ..Meta::default() }, Meta { members: Some(&mine), progress: true, stamp: None });
+    let stamped = Meta { stamp: Some(&stamp), ..Meta::default() };
     let theirs = RawJson::parse(r#"{"a":1,"_meta":{"k":0,"x":2}}"#).unwrap();
     let list = RawJson::parse("[1]").unwrap();
     let line = |params, meta| String::from_utf8(request(7, "m", params, meta).to_vec()).unwrap();
@@ -146,6 +149,17 @@ fn meta_is_added_whatever_the_parameters_are() {
             ",\"params\":{\"t\":{\"k\":1},\"_meta\":{\"k\":1,\"progressToken\":7}}}\n",
         ),
         (Params::Raw(&list), plain, ",\"params\":[1]}\n"), // no place for `_meta`
+        (Params::None, stamped, ",\"params\":{\"_meta\":{\"k\":9,\"v\":\"1\"}}}\n"),
+        (
+            Params::None,
+            Meta { progress: true, ..stamped },
+            ",\"params\":{\"_meta\":{\"k\":9,\"v\":\"1\",\"progressToken\":7}}}\n",
+        ),
+        (
+            Params::Raw(&theirs),
+            Meta { members: Some(&mine), ..stamped },
+            ",\"params\":{\"a\":1,\"_meta\":{\"k\":9,\"x\":2,\"v\":\"1\"}}}\n",
+        ),
         (Params::Raw(&theirs), full, ",\"params\":{\"a\":1,\"_meta\":{\"k\":1,\"x\":2,\"progressToken\":7}}}\n"),
     ] {
         assert_eq!(line(params, meta), format!("{start}{rest}"));

@@ -27,6 +27,14 @@ pub(crate) struct Meta<'a> {
     pub(crate) members: Option<&'a RawJson>,
     /// Whether progress is wanted; the token is the request's id.
     pub(crate) progress: bool,
+    /// What every request of the session says; nothing else can say it.
+    pub(crate) stamp: Option<&'a RawJson>,
+}
+
+impl Meta<'_> {
+    fn is_empty(&self) -> bool {
+        !self.progress && self.members.is_none() && self.stamp.is_none()
+    }
 }
 
 /// A request as one line, newline included.
@@ -88,7 +96,7 @@ fn push_text(out: &mut Vec<u8>, text: &str) {
 }
 
 fn push_params(out: &mut Vec<u8>, params: Params<'_>, id: u64, meta: Meta<'_>) {
-    let has_meta = meta.progress || meta.members.is_some();
+    let has_meta = !meta.is_empty();
     if matches!(params, Params::None) && !has_meta {
         return;
     }
@@ -119,18 +127,23 @@ fn push_params(out: &mut Vec<u8>, params: Params<'_>, id: u64, meta: Meta<'_>) {
 }
 
 fn push_meta(out: &mut Vec<u8>, id: u64, meta: Meta<'_>) {
-    match meta.members {
-        None => {
-            out.extend_from_slice(b"{\"progressToken\":");
+    match (meta.members, meta.stamp) {
+        (Some(members), _) => push_on_one_line(out, &stamped(members.clone(), id, meta)),
+        (None, Some(stamp)) if !meta.progress => out.extend_from_slice(stamp.as_bytes()),
+        (None, stamp) => {
+            let said = stamp.and_then(|stamp| stamp.as_bytes().strip_suffix(b"}")).filter(|said| said.len() > 1);
+            out.extend_from_slice(said.unwrap_or(b"{"));
+            out.extend_from_slice(if said.is_some() { b",\"progressToken\":" } else { b"\"progressToken\":" });
             push_number(out, id);
             out.extend_from_slice(b"}");
         }
-        Some(members) => push_on_one_line(out, &with_token(members.clone(), id, meta.progress)),
     }
 }
 
-fn with_token(meta: RawJson, id: u64, progress: bool) -> RawJson {
-    if progress { meta.with_member("progressToken", &serde_json::Value::from(id).into()) } else { meta }
+fn stamped(meta: RawJson, id: u64, with: Meta<'_>) -> RawJson {
+    let said = with.stamp.into_iter().flat_map(RawJson::members);
+    let meta = said.fold(meta, |meta, (key, value)| meta.with_member(&key, &value));
+    if with.progress { meta.with_member("progressToken", &serde_json::Value::from(id).into()) } else { meta }
 }
 
 /// What the parameters' own `_meta` says, the context's members over it, and the token.
@@ -140,7 +153,7 @@ fn merged_meta(params: &RawJson, id: u64, meta: Meta<'_>) -> RawJson {
         Some(more) => more.members().fold(own, |own, (key, value)| own.with_member(&key, &value)),
         None => own,
     };
-    with_token(merged, id, meta.progress)
+    stamped(merged, id, meta)
 }
 
 /// A result as one line, newline included.

@@ -21,7 +21,7 @@ use super::{ACCEPT_BOTH, ACCEPT_EVENTS, Progress};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::protocol::jsonrpc;
-use crate::transport::Inbox;
+use crate::transport::{self, Inbox, Tags};
 
 /// What the requests of a session share.
 pub(super) struct Core {
@@ -34,11 +34,13 @@ pub(super) struct Core {
     pub(super) listens: AtomicBool,
 }
 
-/// What was agreed on in the handshake.
+/// What was agreed on.
 #[derive(Default, Clone)]
 struct Terms {
     session: Option<HeaderValue>,
     version: Option<HeaderValue>,
+    /// There is no session, and a broken stream is not taken up again.
+    stateless: bool,
     /// The server no longer knows the session.
     lost: bool,
 }
@@ -51,9 +53,11 @@ impl Core {
         Ok(Self { fetcher, inbox, limits, terms, progress, listens })
     }
 
-    /// The revision that was agreed on: from now on every request names it.
-    pub(super) fn agreed(&self, version: &str) {
-        lock(&self.terms).version = HeaderValue::from_str(version).ok();
+    /// What every request says from now on.
+    pub(super) fn agree(&self, agreed: &transport::Terms) {
+        let mut terms = lock(&self.terms);
+        terms.version = agreed.revision.as_ref().and_then(|revision| HeaderValue::from_str(revision).ok());
+        terms.stateless = agreed.stateless;
     }
 
     /// The headers that the session wants on each request.
@@ -63,8 +67,12 @@ impl Core {
         session.into_iter().chain(version.map(|version| (PROTOCOL_VERSION, version))).collect()
     }
 
-    fn post(&self, body: Bytes) -> Ask<'static> {
-        Ask { method: Method::POST, url: None, accept: ACCEPT_BOTH, body, headers: self.terms() }
+    fn post(&self, body: Bytes, tags: Tags) -> Ask<'static> {
+        let mut headers = self.terms();
+        headers.extend(tags.into_iter().filter_map(|(name, value)| {
+            Some((HeaderName::try_from(name.as_ref()).ok()?, HeaderValue::try_from(value).ok()?))
+        }));
+        Ask { method: Method::POST, url: None, accept: ACCEPT_BOTH, body, headers }
     }
 
     /// Asks for a stream of events, from where another one ended.
@@ -78,7 +86,7 @@ impl Core {
 
     /// Sends a notification or a reply; any success will do, whatever it holds (public fault P-55 of MCP clients).
     pub(super) async fn notify(&self, line: Bytes) -> Result<()> {
-        let mut answer = self.fetcher.fetch(self.post(line)).await.map_err(|failure| failure.error)?;
+        let mut answer = self.fetcher.fetch(self.post(line, Tags::new())).await.map_err(|failure| failure.error)?;
         if answer.status.is_success() {
             drain(&mut answer.body, self.limits.max_refusal).await;
             return Ok(());
@@ -97,9 +105,9 @@ impl Core {
     }
 
     /// Sends a request and hands on what comes for it. Ends when nothing more will come; why.
-    pub(super) async fn request(&self, id: u64, line: Bytes) -> Error {
+    pub(super) async fn request(&self, id: u64, line: Bytes, tags: Tags) -> Error {
         self.progress.reach(1);
-        let answer = match self.fetcher.fetch(self.post(line)).await {
+        let answer = match self.fetcher.fetch(self.post(line, tags)).await {
             Ok(answer) => answer,
             Err(Failure { error, left }) => return error.with_may_have_run(left),
         };
@@ -189,7 +197,8 @@ impl Core {
 
     /// Asks for the rest of a stream that ended with this error, several times where that may help.
     async fn resumed(&self, place: &Place, tries: &mut usize, mut error: Error) -> Result<Body> {
-        let Some(last) = &place.last else { return Err(error) };
+        let stateless = lock(&self.terms).stateless;
+        let Some(last) = place.last.as_ref().filter(|_| !stateless) else { return Err(error) };
         while *tries <= self.limits.max_resumes {
             tokio::time::sleep(pause(place.retry, *tries)).await;
             let (why, passing) = match self.get(Some(last)).await {
@@ -216,7 +225,7 @@ impl Core {
     /// Takes the id that the server gives the session with its answer to the handshake.
     fn note_session(&self, answer: &Answer) {
         let mut terms = lock(&self.terms);
-        if terms.version.is_none() && terms.session.is_none() {
+        if terms.version.is_none() && terms.session.is_none() && !terms.stateless {
             terms.session = answer.headers.get(SESSION_ID).cloned();
         }
     }

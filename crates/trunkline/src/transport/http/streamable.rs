@@ -12,7 +12,7 @@ use super::requests::Core;
 use super::standing;
 use crate::error::Result;
 use crate::limits::Limits;
-use crate::transport::{Evidence, Exchange, Inbox, Kind};
+use crate::transport::{Evidence, Exchange, Inbox, Kind, Tags, Terms};
 
 /// An open session over HTTP.
 pub(crate) struct HttpWire {
@@ -33,13 +33,15 @@ impl HttpWire {
     }
 
     /// Sends a message. What is left to do for the answer to a request is the exchange.
-    pub(crate) async fn send(&self, kind: Kind, line: Vec<u8>) -> Result<Option<Exchange>> {
+    pub(crate) async fn send(&self, kind: Kind, line: Vec<u8>, tags: Tags) -> Result<Option<Exchange>> {
         if self.ended.load(Ordering::SeqCst) {
             return Err(crate::transport::gone());
         }
         let core = self.core.clone();
         match kind {
-            Kind::Request { id, .. } => Ok(Some(Exchange::new(async move { core.request(id, line.into()).await }))),
+            Kind::Request { id, .. } => {
+                Ok(Some(Exchange::new(async move { core.request(id, line.into(), tags).await })))
+            }
             Kind::Other => core.notify(line.into()).await.map(|()| None),
         }
     }
@@ -54,9 +56,9 @@ impl HttpWire {
         });
     }
 
-    /// The revision that was agreed on: from now on every request names it.
-    pub(crate) fn agreed(&self, version: &str) {
-        self.core.agreed(version);
+    /// What every request says from now on.
+    pub(crate) fn agree(&self, terms: &Terms) {
+        self.core.agree(terms);
     }
 
     /// Opens the standing stream, on which the server says what belongs to no request. Waits a moment for it, so that
