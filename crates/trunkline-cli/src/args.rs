@@ -1,5 +1,6 @@
 //! The command line: every option, argument and help text. What they do is left to `commands`.
 
+mod answering;
 mod ask;
 mod lock;
 mod processes;
@@ -9,6 +10,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use answering::Answering;
 pub(crate) use ask::Ask;
 pub(crate) use lock::Lock;
 pub(crate) use processes::{Ps, Reap};
@@ -246,6 +248,8 @@ pub(crate) struct Call {
     /// Print the whole result as the server sent it
     #[arg(long)]
     pub(crate) raw: bool,
+    #[command(flatten)]
+    pub(crate) answering: Answering,
     /// A server to start, instead of configured ones
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
@@ -267,6 +271,8 @@ pub(crate) struct Read {
     /// Print binary contents as base64
     #[arg(long, conflicts_with = "output")]
     pub(crate) base64: bool,
+    #[command(flatten)]
+    pub(crate) answering: Answering,
     /// A server to start, instead of configured ones
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
@@ -285,6 +291,8 @@ pub(crate) struct Prompt {
     /// Save images, audio and other binary content in this directory
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) answering: Answering,
     /// A server to start, instead of configured ones
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
@@ -338,6 +346,17 @@ pub(crate) struct Untrust {
 }
 
 impl Command {
+    /// How questions of servers are answered, where they may ask.
+    pub(crate) fn answering(&self) -> Option<&Answering> {
+        match self {
+            Self::Call(Call { answering, .. })
+            | Self::Read(Read { answering, .. })
+            | Self::Prompt(Prompt { answering, .. })
+            | Self::Ask(Ask { answering, .. }) => Some(answering),
+            _ => None,
+        }
+    }
+
     /// The server given after `--`.
     pub(crate) fn server_command(&self) -> &[String] {
         match self {

@@ -5,12 +5,15 @@
 //! `args` is the command line, `servers` finds the servers it means (`typed` those that stand in it), `trust` says which
 //! project files may be used, and `commands` has a file for each command.
 //! `recording` is what is recorded and replayed meanwhile.
+//! `answers` is what servers are answered that ask, `person` whoever sits at the terminal.
 //! `values` and `shape` turn what is typed into arguments, `render` turns what comes back into text. `exit` holds the
 //! exit codes, and this file is the only one that shows errors.
 #![forbid(unsafe_code)]
 
 mod address;
+mod answers;
 mod args;
+mod browser;
 mod commands;
 mod demo;
 mod exit;
@@ -19,6 +22,7 @@ mod exit;
 pub mod fuzzing;
 mod interrupt;
 mod locks;
+mod person;
 mod progress;
 mod recording;
 mod render;
@@ -77,7 +81,7 @@ fn run(mut cli: Cli, screen: Screen) -> Outcome<Exit> {
         Command::Ps(ps) => commands::ps::run(&ps, &screen),
         Command::Reap(reap) => commands::reap::run(&reap, &screen),
         command => {
-            let servers = Servers::open(&cli.global, command.server_command(), &screen)?;
+            let servers = Servers::open(&cli.global, &command, &screen)?;
             servers.tell(&screen);
             let work = commands::prepare(command, cli.global.strict)?;
             runtime.block_on(with_servers(work, &servers, &screen))

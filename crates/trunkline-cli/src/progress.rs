@@ -38,7 +38,7 @@ impl Spinner {
         let bar = Arc::new(bar);
         let shown = bar.clone();
         let appearing = tokio::spawn(async move {
-            tokio::time::sleep(PATIENCE).await;
+            tokio::time::sleep(PATIENCE).await; // a bar that is finished by then draws nothing
             shown.set_draw_target(ProgressDrawTarget::stderr());
             shown.enable_steady_tick(Duration::from_millis(100));
         });
@@ -48,6 +48,7 @@ impl Spinner {
     /// Says meanwhile what servers write on their standard error while they start: a first start may be a long download.
     pub(crate) fn telling(mut self, servers: &Servers) -> Self {
         if let Some(bar) = &self.bar {
+            servers.person.mind(bar);
             let events = trunkline::Connection::events(servers.all());
             self.tasks.push(tokio::spawn(tell_starts(bar.clone(), events, servers.redactors())));
         }

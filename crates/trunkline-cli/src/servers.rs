@@ -2,23 +2,27 @@
 //! the built-in demo server where there is no config at all. Connects to none.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use trunkline::{Client, ClientBuilder, Config, Entry, Environment, Limits, MultiServer, Redactor, Tape};
 
-use crate::args::Global;
+use crate::args::{Command, Global};
 use crate::exit::{Failure, Outcome};
 use crate::locks::Locks;
+use crate::person::Person;
 use crate::render::{Screen, escape};
 use crate::typed::{entries, started, typed};
 use crate::verbose::Moments;
-use crate::{recording, suggest, trust};
+use crate::{answers, recording, suggest, trust};
 
 /// The servers of this call of the program.
 #[derive(Debug)]
 pub(crate) struct Servers {
     pub(crate) config: Config,
     pub(crate) environment: Environment,
+    /// Who can be asked.
+    pub(crate) person: Arc<Person>,
     /// How long reading the config took.
     pub(crate) reading: Duration,
     /// When what happened on the way to each server, where that is traced.
@@ -32,8 +36,9 @@ pub(crate) struct Servers {
 }
 
 impl Servers {
-    /// Reads what there is. `command` is the server given after `--`.
-    pub(crate) fn open(global: &Global, command: &[String], screen: &Screen) -> Outcome<Self> {
+    /// Reads what there is. `command` may name a server of its own, and says who answers what servers ask.
+    pub(crate) fn open(global: &Global, command: &Command, screen: &Screen) -> Outcome<Self> {
+        let (answering, command) = (command.answering(), command.server_command());
         let environment = Environment::from_process();
         let begun = Instant::now();
         let cassette = recording::cassette(&global.cassette, command, screen)?;
@@ -50,7 +55,9 @@ impl Servers {
         }
         let reading = begun.elapsed();
         let tape = recording::tape(&global.cassette)?;
+        let (person, handlers) = answers::handlers(answering, &environment, screen)?;
         let builder = Self::builder(global, &environment, tape.as_ref())?;
+        let builder = handlers.into_iter().fold(builder, ClientBuilder::handler);
         let mut locks = Locks::new(global);
         let clients = match &cassette {
             Some(cassette) => recording::clients(cassette, &locked(&builder, &mut locks, None)?)?,
@@ -61,7 +68,7 @@ impl Servers {
             }
         };
         let all = united(clients.iter(), Limits::default())?;
-        Ok(Self { config, environment, reading, moments: Moments::default(), tape, locks, clients, all })
+        Ok(Self { config, environment, person, reading, moments: Moments::default(), tape, locks, clients, all })
     }
 
     fn builder(global: &Global, environment: &Environment, tape: Option<&Tape>) -> Outcome<ClientBuilder> {

@@ -23,7 +23,7 @@ pub(crate) struct Given {
 
 /// One value as it was given.
 #[derive(Debug, Clone, PartialEq)]
-enum Written {
+pub(crate) enum Written {
     /// `key=text`: its type depends on the schema.
     Text(String),
     /// `key:=JSON`.
@@ -31,6 +31,16 @@ enum Written {
 }
 
 impl Given {
+    /// Whether nothing was given.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.whole.is_none() && self.each.is_empty()
+    }
+
+    /// All that was given under one name.
+    pub(crate) fn under(&self, name: &str) -> Vec<&Written> {
+        self.each.iter().filter(|(key, _)| key == name).map(|(_, value)| value).collect()
+    }
+
     /// Takes the command line apart. `args` is the value of `--args`.
     pub(crate) fn read(arguments: &[String], args: Option<&str>) -> Outcome<Self> {
         let mut given = Self::default();

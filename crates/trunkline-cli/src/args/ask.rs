@@ -55,6 +55,8 @@ pub(crate) struct Ask {
     /// How long the model may take without sending anything
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = trunkline::parse_duration)]
     pub(crate) model_timeout: Duration,
+    #[command(flatten)]
+    pub(crate) answering: super::Answering,
     /// A server to start, instead of configured ones
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,

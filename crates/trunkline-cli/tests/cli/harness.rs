@@ -12,7 +12,7 @@ use tempfile::TempDir;
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_trunkline");
 
 /// A server in plain shell. What it does is said by variables: LOG gets every line it reads, PIDFILE its process;
-/// TOOLS, CALL, RESOURCES, READ, PROMPTS (MUTE: never) and GET are what it answers; SLOW makes it keep calls unanswered.
+/// ASK is what it asks during each call, whose result is then the reply; TOOLS, CALL, RESOURCES, READ, PROMPTS (MUTE: never) and GET are what it answers; SLOW makes it keep calls unanswered.
 pub(crate) const SERVER: &str = r#"
 [ -n "$PIDFILE" ] && echo $$ > "$PIDFILE"
 [ -n "$NOISE" ] && printf '%s\n' "$NOISE"
@@ -29,7 +29,12 @@ while IFS= read -r line; do
       answer "\"result\":{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{$caps},\"serverInfo\":{\"name\":\"fake\",\"version\":\"1\"}}" ;;
     *'"method":"server/discover"'*) answer '"error":{"code":-32601,"message":"Method not found"}' ;;
     *'"method":"tools/list"'*) answer "\"result\":{\"tools\":[$TOOLS]}" ;;
-    *'"method":"tools/call"'*) [ -z "$SLOW" ] && answer "$CALL" ;;
+    *'"method":"tools/call"'*)
+      if [ -n "$ASK" ]; then
+        call=$id
+        printf '{"jsonrpc":"2.0","id":"q",%s}\n' "$ASK"
+      elif [ -z "$SLOW" ]; then answer "$CALL"; fi ;;
+    *'"id":"q"'*) id=$call; answer "\"result\":{\"content\":[],\"structuredContent\":{\"reply\":$line}}" ;;
     *'"method":"resources/list"'*) answer "\"result\":{\"resources\":[$RESOURCES]}" ;;
     *'"method":"resources/templates/list"'*) answer "\"result\":{\"resourceTemplates\":[]}" ;;
     *'"method":"resources/read"'*) answer "$READ" ;;

@@ -17,6 +17,7 @@ mod http;
 mod list;
 mod lock;
 mod processes;
+mod questions;
 mod read;
 mod terminal;
 mod trust;

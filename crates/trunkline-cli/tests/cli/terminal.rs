@@ -53,6 +53,13 @@ impl Terminal {
         writeln!(self.keys, "{line}").unwrap();
     }
 
+    /// Presses keys once the text is there.
+    pub(crate) fn keys_at(&mut self, text: &str, keys: &str) {
+        self.wait_for(text);
+        self.shown.lock().unwrap().clear();
+        write!(self.keys, "{keys}").unwrap();
+    }
+
     /// The exit code and what went to standard output.
     pub(crate) fn end(self) -> (i32, String) {
         let output = self.child.wait_with_output().unwrap();

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use indexmap::IndexMap;
-use serde_json::json;
 use tokio::sync::watch;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -177,14 +176,6 @@ impl Handlers {
     /// Answers nothing yet.
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// Answers `roots/list` with these URIs, for good.
-    #[must_use]
-    pub fn roots<U: Into<String>>(self, uris: impl IntoIterator<Item = U>) -> Self {
-        let roots: Vec<_> = uris.into_iter().map(|uri| json!({"uri": uri.into()})).collect();
-        let answer = RawJson::from(json!({"roots": roots}));
-        self.on("roots/list", json!({"roots": {}}), move |_| std::future::ready(Ok(answer.clone())))
     }
 
     /// Answers `method` by `f`, raw in and raw out, and declares `capabilities` (an object) to the server.

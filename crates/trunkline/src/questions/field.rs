@@ -4,9 +4,10 @@ use std::fmt;
 
 use super::said;
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Limits;
 use crate::protocol::RawJson;
-use crate::protocol::raw::array;
-use crate::schema::format_words;
+use crate::protocol::raw::{ObjectWriter, array};
+use crate::schema::{Checker, format_words};
 
 /// One field of a form.
 #[derive(Clone, PartialEq)]
@@ -117,8 +118,7 @@ impl FormField {
     }
 
     /// From what a person wrote to the value: text as it is, numbers digit by digit, `yes`/`no` and their like, a choice by
-    /// value or title, several separated by commas or as a JSON list. Bounds are checked by
-    /// [`Elicitation::check`](crate::Elicitation::check).
+    /// value or title, several separated by commas or as a JSON list.
     ///
     /// # Errors
     /// [`InvalidArguments`](crate::ErrorKind::InvalidArguments) that says what the field takes.
@@ -131,10 +131,31 @@ impl FormField {
             FieldKind::Choices { of, .. } => several(of, written),
             FieldKind::Other => json(written).or_else(|| Some(serde_json::Value::from(written).into())),
         };
-        value.ok_or_else(|| {
+        let value = value.ok_or_else(|| {
             let message = format!("\"{}\" has to be {}, not \"{written}\"", self.name, self.kind.words());
             Error::new(ErrorKind::InvalidArguments, message)
-        })
+        })?;
+        self.check(&value).map(|()| value)
+    }
+
+    /// Whether the field takes this value.
+    ///
+    /// # Errors
+    /// [`InvalidArguments`](crate::ErrorKind::InvalidArguments) that says what it takes.
+    pub fn check(&self, value: &RawJson) -> Result<()> {
+        let member = |value: &RawJson| {
+            let mut out = ObjectWriter::new();
+            out.member(&self.name, value);
+            out.finish()
+        };
+        let schema = RawJson::empty_object().with_member("properties", &member(&self.schema));
+        match Checker::of_form(&schema, &Limits::default()) {
+            Ok(checker) => match checker.problems(&member(value)) {
+                Some(problems) => Err(Error::new(ErrorKind::InvalidArguments, problems)),
+                None => Ok(()),
+            },
+            Err(_) => Ok(()), // left to the server
+        }
     }
 }
 

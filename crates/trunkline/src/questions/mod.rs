@@ -144,6 +144,13 @@ impl Handlers {
         })
     }
 
+    /// Answers `roots/list` with these roots, by their URIs or as [`Root`]s, for good. Declares `{"roots": {}}`.
+    #[must_use]
+    pub fn roots<R: Into<Root>>(self, roots: impl IntoIterator<Item = R>) -> Self {
+        let answer = Roots::new(roots).to_result();
+        self.on("roots/list", json!({"roots": {}}), move |_| std::future::ready(Ok(answer.clone())))
+    }
+
     /// Answers `roots/list` with these roots, which may change: connected servers are told then. Declares
     /// `{"roots": {"listChanged": true}}`.
     ///

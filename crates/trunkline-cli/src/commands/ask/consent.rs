@@ -2,21 +2,23 @@
 
 use std::cell::RefCell;
 use std::collections::HashSet;
+use std::sync::Arc;
 
-use super::person::{Answer, Person};
+use super::person::{self, Answer};
 use super::policy::{Policy, Rule};
 use super::tools::Known;
+use crate::person::Person;
 
 /// Decides on calls, and remembers what was allowed for good.
 pub(crate) struct Consent {
     pub(crate) policy: Policy,
-    person: Person,
+    person: Arc<Person>,
     always: RefCell<HashSet<String>>,
 }
 
 impl Consent {
-    pub(crate) fn new(policy: Policy) -> Self {
-        Self { policy, person: Person::new(), always: RefCell::default() }
+    pub(crate) fn new(policy: Policy, person: Arc<Person>) -> Self {
+        Self { policy, person, always: RefCell::default() }
     }
 
     pub(crate) fn is_somebody_there(&self) -> bool {
@@ -34,7 +36,7 @@ impl Consent {
         if is_settled() {
             return Ok(());
         }
-        match self.person.ask(question, is_settled).await {
+        match person::ask(&self.person, question, is_settled).await {
             Answer::Yes => Ok(()),
             Answer::Always => {
                 self.always.borrow_mut().insert(tool.address.clone());

@@ -77,7 +77,7 @@ impl Ask {
         let mut talk = Talk {
             endpoint,
             tools,
-            consent: Consent::new(self.policy),
+            consent: Consent::new(self.policy, servers.person.clone()),
             mask,
             view,
             transcript: Transcript::new(&self.args.model, talk::opening(self.system.as_deref(), &self.question)),
