@@ -1,6 +1,6 @@
 //! The person at the terminal: asked one thing at a time, with the spinner out of the way.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
@@ -8,10 +8,13 @@ use indicatif::ProgressBar;
 use tokio::sync::oneshot::{self, error::TryRecvError};
 use tokio::sync::{Mutex as Turns, MutexGuard};
 
+use crate::render::Screen;
+
 /// The person, if there is one.
 #[derive(Debug)]
 pub(crate) struct Person {
     pub(crate) is_there: bool,
+    screen: Screen,
     /// Held while a question is open.
     turns: Turns<Lines>,
     spinner: Mutex<Weak<ProgressBar>>,
@@ -26,9 +29,9 @@ struct Lines {
 
 impl Person {
     /// Somebody is there where both the input and the place of the questions are a terminal.
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(screen: Screen) -> Self {
         let is_there = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-        Self { is_there, turns: Turns::default(), spinner: Mutex::default() }
+        Self { is_there, screen, turns: Turns::default(), spinner: Mutex::default() }
     }
 
     /// From now on this spinner is hidden while a question is open.
@@ -53,26 +56,26 @@ impl Person {
         let lines = self.turns.lock().await;
         let spinner = self.spinner().filter(|spinner| !spinner.is_finished());
         spinner.iter().for_each(|spinner| spinner.finish_and_clear());
-        Turn { lines, _hidden: Hidden(spinner) }
+        Turn { lines, screen: self.screen, _hidden: Hidden(spinner) }
     }
 }
 
 /// The right to ask.
 pub(crate) struct Turn<'a> {
     lines: MutexGuard<'a, Lines>,
+    screen: Screen,
     _hidden: Hidden,
 }
 
 impl Turn<'_> {
     /// Says something beside the questions.
     pub(crate) fn say(&self, text: &str) {
-        let _ = writeln!(std::io::stderr(), "{text}"); // without a stream there is no answer either
+        self.screen.report(text);
     }
 
     /// The line that is typed at this question; nothing where the input ends.
     pub(crate) async fn ask(&mut self, question: &str) -> Option<String> {
-        let mut err = std::io::stderr();
-        let _ = write!(err, "{question}").and_then(|()| err.flush());
+        self.screen.prompt(question);
         self.lines.next().await.map(|line| line.trim_end_matches(['\r', '\n']).to_owned())
     }
 }

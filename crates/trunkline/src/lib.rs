@@ -171,6 +171,11 @@ struct Http;
 #[doc = include_str!("../../../docs/lock.md")]
 struct LockPage;
 
+/// The snippets of docs/questions.md, as tests.
+#[cfg(all(doctest, feature = "macros"))]
+#[doc = include_str!("../../../docs/questions.md")]
+struct Questions;
+
 /// The snippets of docs/agents.md, as tests.
 #[cfg(all(doctest, feature = "macros"))]
 #[doc = include_str!("../../../docs/agents.md")]

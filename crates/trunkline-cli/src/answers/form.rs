@@ -4,6 +4,7 @@ use trunkline::{Answer, Choice, Elicitation, FieldKind, FormField, RawJson};
 
 use super::given::Filled;
 use crate::person::Turn;
+use crate::render::json::array;
 use crate::render::{BOLD, DIM, escape, paint};
 
 /// What a person typed.
@@ -135,23 +136,20 @@ fn shown(field: &FormField, value: &RawJson) -> String {
 /// The numbers of the list stand for what they number.
 fn read(field: &FormField, text: &str) -> trunkline::Result<RawJson> {
     let choices = choices(field.kind());
-    let numbered = |word: &str| {
-        let at = word.trim().parse::<usize>().ok()?.checked_sub(1)?;
-        Some(choices.get(at)?.value.to_string())
+    let picked = |word: &str| {
+        let at = word.trim().parse::<usize>().ok().and_then(|at| at.checked_sub(1));
+        at.and_then(|at| choices.get(at)).or_else(|| choices.iter().find(|choice| choice.is_named(word)))
     };
     let value = match field.kind() {
-        FieldKind::Choice(_) => numbered(text),
+        FieldKind::Choice(_) => picked(text).map(|choice| choice.value.clone()),
         FieldKind::Choices { .. } => {
-            let all: Option<Vec<_>> = text.split(',').map(numbered).collect();
-            all.map(crate::render::json::array)
+            let all: Option<Vec<_>> = text.split(',').map(|word| Some(picked(word)?.value.to_string())).collect();
+            all.map(|all| RawJson::parse(array(all))).transpose()?
         }
         _ => None,
     };
     match value {
-        Some(value) => {
-            let value = RawJson::parse(value)?;
-            field.check(&value).map(|()| value)
-        }
+        Some(value) => field.check(&value).map(|()| value),
         None => field.read(text),
     }
 }

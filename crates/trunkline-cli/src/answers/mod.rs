@@ -10,12 +10,14 @@ mod sample;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde_json::json;
-use trunkline::{Answer, Elicitation, Environment, Error, ErrorKind, FormField, Handlers, RawJson};
+use trunkline::{
+    Answer, Elicitation, Environment, Error, ErrorKind, FormField, Handler, Handlers, RawJson, SharedHandler,
+};
 
 use crate::args::Answering;
 use crate::exit::Outcome;
 use crate::person::Person;
+use crate::render::json::Object;
 use crate::render::{Screen, escape};
 use crate::values::Given;
 use crate::words;
@@ -38,23 +40,21 @@ pub(crate) fn handlers(
     answering: Option<&Answering>,
     environment: &Environment,
     screen: &Screen,
-) -> Outcome<(Arc<Person>, Option<Handlers>)> {
-    let person = Arc::new(Person::new());
+) -> Outcome<(Arc<Person>, Option<SharedHandler>)> {
+    let person = Arc::new(Person::new(*screen));
     let Some(answering) = answering else { return Ok((person, None)) };
     let given = Given::read(&answering.answers, None)?;
     let asks = person.is_there && !answering.no_input;
-    let pages = asks;
-    let forms = asks || answering.no_input || !given.is_empty();
+    let answers_forms = asks || answering.no_input || !given.is_empty();
     let (environment, said) = (environment.clone(), Mutex::default());
     let answers = Arc::new(Answers { person: person.clone(), given, asks, environment, screen: *screen, said });
     let answer = move |request: Elicitation| {
         let answers = answers.clone();
         async move { answers.answer(&request).await }
     };
-    let mut handlers = match (pages, forms) {
-        (true, _) => Handlers::new().elicit(answer),
-        (false, true) => Handlers::new().elicit_forms(answer),
-        (false, false) => nobody(answer),
+    let mut handlers = match asks {
+        true => Handlers::new().elicit(answer),
+        false => Handlers::new().elicit_forms(answer),
     };
     if let Some(command) = &answering.sample_command {
         let words: Arc<[String]> = sample::words(words::split(command)?)?.into();
@@ -66,23 +66,35 @@ pub(crate) fn handlers(
     if !answering.roots.is_empty() {
         handlers = handlers.roots(roots::of(&answering.roots)?);
     }
-    Ok((person, Some(handlers)))
+    let handler = SharedHandler::new(handlers);
+    Ok((person, Some(if answers_forms { handler } else { SharedHandler::new(Nobody(handler)) })))
 }
 
-/// Declares nothing, and says which answers a server would need that asks all the same.
-fn nobody<F, Fut>(answer: F) -> Handlers
-where
-    F: Fn(Elicitation) -> Fut + Clone + Send + Sync + 'static,
-    Fut: Future<Output = Answer> + Send + 'static,
-{
-    let forms = Handlers::new().elicit_forms(answer);
-    Handlers::new().on("elicitation/create", json!({}), move |params: RawJson| {
-        let forms = forms.clone();
-        async move {
-            trunkline::Handler::handle(&forms, "elicitation/create", params).await?;
-            Err(Error::new(ErrorKind::Unsupported, "Nobody is there to answer \"elicitation/create\""))
+/// Where nobody can answer: forms aren't declared, but a server that asks all the same is told of, with the answers that
+/// it would need.
+struct Nobody(SharedHandler);
+
+const ELICITATION: &str = "elicitation/create";
+
+impl Handler for Nobody {
+    fn capabilities(&self) -> RawJson {
+        let all = self.0.capabilities();
+        let others = all.members().filter(|(name, _)| name != "elicitation");
+        let others = others.fold(Object::default(), |object, (name, value)| object.raw(&name, value));
+        RawJson::parse(others.finish()).unwrap_or(all)
+    }
+
+    async fn handle(&self, method: &str, params: RawJson) -> trunkline::Result<RawJson> {
+        let outcome = self.0.handle(method, params).await;
+        match method {
+            ELICITATION => Err(Error::new(ErrorKind::Unsupported, format!("Nobody is there to answer \"{method}\""))),
+            _ => outcome,
         }
-    })
+    }
+
+    fn for_server(&self, label: &str) -> Option<SharedHandler> {
+        Some(SharedHandler::new(Self(self.0.for_server(label)?)))
+    }
 }
 
 impl Answers {

@@ -84,6 +84,12 @@ impl Screen {
         let _ = writeln!(err, "{}", text.trim_end());
     }
 
+    /// The beginning of a line on standard error, whose rest the person types.
+    pub(crate) fn prompt(&self, text: &str) {
+        let mut err = anstream::AutoStream::new(io::stderr(), self.choice).lock();
+        let _ = write!(err, "{text}").and_then(|()| err.flush()); // without a stream there is no answer either
+    }
+
     pub(crate) fn out_is_terminal(&self) -> bool {
         io::stdout().is_terminal()
     }

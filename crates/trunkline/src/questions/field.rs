@@ -70,6 +70,20 @@ pub struct Choice {
     pub title: String,
 }
 
+impl Choice {
+    /// Whether a person who wrote this means it: its value, or its title in any case.
+    pub fn is_named(&self, written: &str) -> bool {
+        self.is_value(written.trim()) || self.title.eq_ignore_ascii_case(written.trim())
+    }
+
+    fn is_value(&self, written: &str) -> bool {
+        match self.value.as_text() {
+            Some(text) => text == written,
+            None => self.value.to_string() == written,
+        }
+    }
+}
+
 impl FormField {
     pub(super) fn all(schema: &RawJson) -> Vec<Self> {
         let required: Vec<_> =
@@ -241,14 +255,8 @@ fn flag(written: &str) -> Option<bool> {
 
 /// By its value, else by its title.
 fn chosen(choices: &[Choice], written: &str) -> Option<RawJson> {
-    let written = written.trim();
-    let is_value = |choice: &&Choice| match choice.value.as_text() {
-        Some(text) => text == written,
-        None => choice.value.to_string() == written,
-    };
-    let by_title = |choice: &&Choice| choice.title.eq_ignore_ascii_case(written);
-    let found = choices.iter().find(is_value).or_else(|| choices.iter().find(by_title))?;
-    Some(found.value.clone())
+    let by_value = choices.iter().find(|choice| choice.is_value(written.trim()));
+    by_value.or_else(|| choices.iter().find(|choice| choice.is_named(written))).map(|choice| choice.value.clone())
 }
 
 fn several(choices: &[Choice], written: &str) -> Option<RawJson> {
