@@ -1,6 +1,6 @@
 //! The directories of `--root`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use trunkline::Root;
 
@@ -8,10 +8,10 @@ use crate::exit::{Failure, Outcome};
 
 /// As roots, by their real paths.
 pub(crate) fn of(dirs: &[PathBuf]) -> Outcome<Vec<Root>> {
-    dirs.iter().map(root).collect()
+    dirs.iter().map(|dir| root(dir)).collect()
 }
 
-fn root(dir: &PathBuf) -> Outcome<Root> {
+fn root(dir: &Path) -> Outcome<Root> {
     let told = |why: String| Failure::usage(format!("--root {}: {why}", dir.display()));
     let path = dir.canonicalize().map_err(|error| told(error.to_string()))?;
     if !path.is_dir() {
