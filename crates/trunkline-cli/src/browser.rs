@@ -23,10 +23,9 @@ fn candidates(url: &str, environment: &Environment) -> Vec<Vec<String>> {
     if !own.is_empty() {
         return own;
     }
-    let is_set = |name: &&str| environment.get_os(name).is_some_and(|value| !value.is_empty());
-    let remote = ["SSH_CONNECTION", "SSH_TTY"].iter().any(|name| is_set(&name));
-    let display =
-        cfg!(any(windows, target_os = "macos")) || ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| is_set(&name));
+    let is_set = |name: &str| environment.get_os(name).is_some_and(|value| !value.is_empty());
+    let remote = ["SSH_CONNECTION", "SSH_TTY"].into_iter().any(is_set);
+    let display = cfg!(any(windows, target_os = "macos")) || ["DISPLAY", "WAYLAND_DISPLAY"].into_iter().any(is_set);
     if remote || !display {
         return Vec::new();
     }
