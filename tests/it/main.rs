@@ -7,6 +7,7 @@ mod contract;
 mod examples;
 mod layering;
 mod limits_page;
+mod oauth;
 mod questions;
 mod readme;
 mod rig;

@@ -124,8 +124,8 @@ pub use managed::State;
 pub use multi::{Member, MemberStatus, MultiServer, Outcome, ServerListing};
 #[cfg(feature = "oauth")]
 pub use oauth::{
-    ClientAuth, Consent, ConsentRequest, FileStore, Grant, IdentityProvider, Login, LoginKey, Loopback, MemoryStore,
-    OAuth, Redirect, Registration, SigningAlgorithm, StoreGuard, TokenStore, TokenType,
+    Assertion, ClientAuth, Consent, ConsentRequest, FileStore, Grant, IdentityProvider, Login, LoginKey, Loopback,
+    MemoryStore, OAuth, Redirect, Registration, SigningAlgorithm, StoreGuard, TokenStore, TokenType,
 };
 pub use protocol::{
     Arguments, ContentBlock, IntoArguments, LegacyRevision, Prompt, PromptArgument, PromptMessage, PromptResult,

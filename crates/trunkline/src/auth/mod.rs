@@ -1,5 +1,11 @@
 //! Where bearer tokens come from. Leaves to the transport when one is asked for, and to others how one is got.
 
+#[cfg(feature = "http")]
+#[cfg_attr(not(feature = "oauth"), allow(dead_code, reason = "only a login needs more than a token"))]
+mod authorizer;
+#[cfg(feature = "http")]
+#[cfg_attr(not(feature = "oauth"), allow(dead_code, reason = "only a login needs more than a token"))]
+mod challenge;
 #[cfg(all(feature = "stdio", feature = "http"))]
 mod command;
 
@@ -11,6 +17,13 @@ use futures_util::future::BoxFuture;
 
 #[cfg(all(feature = "stdio", feature = "http"))]
 pub use command::TokenCommand;
+
+#[cfg(feature = "oauth")]
+pub(crate) use authorizer::Authorizer;
+#[cfg(feature = "http")]
+pub(crate) use authorizer::{Pass, Refused, SharedAuthorizer, Target, Tries};
+#[cfg(feature = "http")]
+pub(crate) use challenge::Wanted;
 
 use crate::error::Result;
 use crate::redact::Secret;

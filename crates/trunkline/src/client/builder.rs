@@ -15,8 +15,10 @@ use crate::environment::Environment;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::lock::{Lock, Pin};
-use crate::managed::{Identity, Managed, Plan, Planned, Setup, Spoken};
+use crate::managed::{Identity, Logins, Managed, Plan, Planned, Setup, Spoken};
 use crate::name;
+#[cfg(feature = "oauth")]
+use crate::oauth::OAuth;
 use crate::protocol::Protocol;
 use crate::redact::Secret;
 
@@ -36,6 +38,8 @@ pub struct ClientBuilder {
     headers: Vec<(String, String)>,
     bearer: Option<Bearer>,
     ca_file: Option<PathBuf>,
+    #[cfg(feature = "oauth")]
+    oauth: Option<OAuth>,
     handler: Option<SharedHandler>,
     identity: Option<Identity>,
     limits: Option<Limits>,
@@ -184,6 +188,23 @@ impl ClientBuilder {
         self
     }
 
+    /// Logs in where an HTTP server wants it (MCP specification, Authorization). For a configuration, to each server that
+    /// isn't let in otherwise: by a bearer token or an `Authorization` header; what an entry says in `"auth"` comes before
+    /// what is said here.
+    ///
+    /// ```
+    /// use trunkline::{Client, Loopback, MemoryStore, OAuth};
+    ///
+    /// let oauth = OAuth::new().client_name("My agent").scopes(["files:read"]);
+    /// let client = Client::http("https://example.com/mcp").oauth(oauth).build()?;
+    /// # Ok::<(), trunkline::Error>(())
+    /// ```
+    #[cfg(feature = "oauth")]
+    pub fn oauth(mut self, oauth: OAuth) -> Self {
+        self.oauth = Some(oauth);
+        self
+    }
+
     /// A file of certificates (PEM) that are trusted beside the system's, for an HTTP server with a certificate of an
     /// authority of its own.
     pub fn ca_file(mut self, file: impl Into<PathBuf>) -> Self {
@@ -300,6 +321,10 @@ impl ClientBuilder {
         let http = matches!(transport, Transport::Http { .. } | Transport::Sse { .. });
         if !http && (!self.headers.is_empty() || self.bearer.is_some() || self.ca_file.is_some()) {
             return Err(Error::config("Headers, bearer tokens and a file of certificates go with an HTTP server only"));
+        }
+        #[cfg(feature = "oauth")]
+        if self.oauth.is_some() && !http && !matches!(transport, Transport::Config(_)) {
+            return Err(Error::config("A login goes with an HTTP server only"));
         }
         match transport {
             Transport::Stdio { command, .. } if command.trim().is_empty() => {
@@ -423,6 +448,10 @@ impl ClientBuilder {
             protocol: self.protocol,
             origin: None,
             spoken: Spoken::default(),
+            #[cfg(feature = "oauth")]
+            login: Logins::new(self.oauth),
+            #[cfg(not(feature = "oauth"))]
+            login: Logins::default(),
             track,
             lock: self.lock.as_ref().map(Pin::new),
         }

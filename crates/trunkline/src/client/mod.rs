@@ -4,6 +4,8 @@
 mod builder;
 mod call;
 mod configured;
+#[cfg(feature = "oauth")]
+mod login;
 mod names;
 mod proxy;
 

@@ -99,7 +99,7 @@ impl Entry {
                 };
                 ServerSpec::stdio(&self.label, plan, environment)
             }
-            Written::Http { kind, url, headers, ca_file, bearer_command } => {
+            Written::Http { kind, url, headers, ca_file, bearer_command, auth } => {
                 let plan = HttpPlan {
                     url: lookup.url(url)?,
                     headers: lookup.headers(headers)?,
@@ -108,6 +108,7 @@ impl Entry {
                     ca_file: ca_file.as_ref().map(|file| lookup.file("caFile", file)).transpose()?,
                     bearer_command: lookup.words("bearerCommand", bearer_command)?,
                     tokens: None,
+                    auth: auth.as_ref().map(|auth| auth.resolve(&lookup)).transpose()?,
                 };
                 ServerSpec::http(&self.label, plan, environment)
             }
@@ -219,7 +220,7 @@ impl Written {
                     add("inheritEnv", true.into());
                 }
             }
-            Written::Http { kind, url, headers, ca_file, bearer_command } => {
+            Written::Http { kind, url, headers, ca_file, bearer_command, auth } => {
                 match kind {
                     Some(HttpKind::Sse) => add("type", "sse".into()),
                     Some(HttpKind::Streamable) => add("type", "http".into()),
@@ -235,6 +236,9 @@ impl Written {
                 }
                 if !bearer_command.is_empty() {
                     add("bearerCommand", words(bearer_command).into());
+                }
+                if let Some(auth) = auth {
+                    add("auth", auth.shown());
                 }
             }
         }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use indexmap::IndexMap;
 use jsonc_parser::ast::{Object, ObjectProp, Value};
 
+use super::auth::WrittenAuth;
 use super::bounds::Bounds;
 use super::check::{check_header, check_header_name, check_url, check_variable_name};
 use super::duration::parse_duration;
@@ -45,6 +46,7 @@ pub(crate) enum Written {
         headers: IndexMap<String, Template>,
         ca_file: Option<Template>,
         bearer_command: Vec<Template>,
+        auth: Option<WrittenAuth>,
     },
 }
 
@@ -143,7 +145,7 @@ impl<'a, 'b> Reader<'a, 'b> {
                     .to_owned(),
             );
         }
-        for key in ["headers", "caFile", "bearerCommand"] {
+        for key in ["headers", "caFile", "bearerCommand", "auth"] {
             if let Some(value) = self.find(key) {
                 odd.push(format!("\"{key}\" ({}) has no effect beside \"command\"", kind(value)));
             }
@@ -196,7 +198,8 @@ impl<'a, 'b> Reader<'a, 'b> {
             check_header(name, &value.literal())?;
         }
         let ca_file = self.find("caFile").map(|value| template("caFile", value)).transpose()?;
-        Ok(Written::Http { kind, url, headers, ca_file, bearer_command: self.list("bearerCommand")? })
+        let auth = self.find("auth").map(|value| WrittenAuth::read(value, odd)).transpose()?;
+        Ok(Written::Http { kind, url, headers, ca_file, bearer_command: self.list("bearerCommand")?, auth })
     }
 
     fn texts(&self, key: &str) -> Result<IndexMap<String, Template>, String> {
@@ -299,7 +302,7 @@ fn patterns(field: &str, value: Option<&Value<'_>>) -> Result<Vec<String>, Strin
 }
 
 /// Text of an entry. A number or a flag is taken as it is written, since `"PORT": 8080` is clear enough.
-fn template(field: &str, value: &Value<'_>) -> Result<Template, String> {
+pub(super) fn template(field: &str, value: &Value<'_>) -> Result<Template, String> {
     let text = match value {
         Value::StringLit(text) => text.value.as_ref(),
         Value::NumberLit(number) if field.contains(['.', '[']) => number.value,

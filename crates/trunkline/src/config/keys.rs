@@ -8,7 +8,7 @@ use crate::suggest;
 #[rustfmt::skip]
 const KEYS: &[&str] = &[
     "command", "args", "env", "cwd", "inheritEnv", "url", "headers", "type", "protocol", "timeout", "startTimeout",
-    "maxTimeout", "disabled", "required", "tools", "envFile", "caFile", "bearerCommand", "limits",
+    "maxTimeout", "disabled", "required", "tools", "envFile", "caFile", "bearerCommand", "auth", "limits",
     "strictOutput",
 ];
 

@@ -48,7 +48,7 @@ impl<'a> Lookup<'a> {
     }
 
     /// The same; the values are taken for secrets.
-    fn text(&self, field: &str, text: &Template) -> Result<String> {
+    pub(super) fn text(&self, field: &str, text: &Template) -> Result<String> {
         let (value, used) = self.expand(field, text)?;
         if value.contains('\0') {
             return Err(self.fault(field, format!("\"{field}\" holds a NUL character")));
@@ -67,6 +67,11 @@ impl<'a> Lookup<'a> {
             None if name == "userHome" => self.environment.home().and_then(text),
             None => None,
         }
+    }
+
+    /// Takes a value for a secret.
+    pub(super) fn learn(&self, value: &str) {
+        self.secrets.borrow_mut().push(value.to_owned());
     }
 
     /// The words of a list.

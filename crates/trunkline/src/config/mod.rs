@@ -30,6 +30,7 @@
 //! (`description`, `autoApprove`, `icon`, ...) pass silently; those that other programs use to choose tools or
 //! to reach a server (`disabledTools`, `serverUrl`, ...) are warned about, since they have no effect.
 
+mod auth;
 mod bounds;
 mod check;
 mod discover;
@@ -60,6 +61,8 @@ pub use problem::{Origin, Problem};
 pub use spec::{HttpSpec, ServerSpec, StdioSpec, TransportSpec};
 pub use trust::{TrustStatus, TrustStore, Untrusted};
 
+#[cfg(feature = "oauth")]
+pub(crate) use auth::{AuthGrant, AuthSpec};
 pub(crate) use check::check_endpoint;
 pub(crate) use spec::{HttpPlan, Shown, StdioPlan};
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 
+use super::auth::AuthSpec;
 use super::filter::ToolFilter;
 use super::problem::Origin;
 use crate::auth::SharedTokenSource;
@@ -118,6 +119,9 @@ pub struct HttpSpec {
     /// Another source of bearer tokens.
     #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "nothing connects"))]
     pub(crate) tokens: Option<SharedTokenSource>,
+    /// How a token is to be got, where the entry says so.
+    #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "nothing connects"))]
+    pub(crate) auth: Option<AuthSpec>,
 }
 
 /// The proxies that the environment names, as it writes them.
@@ -167,6 +171,7 @@ pub(crate) struct HttpPlan {
     pub(crate) ca_file: Option<PathBuf>,
     pub(crate) bearer_command: Vec<String>,
     pub(crate) tokens: Option<SharedTokenSource>,
+    pub(crate) auth: Option<AuthSpec>,
 }
 
 impl HttpPlan {
@@ -199,14 +204,14 @@ impl ServerSpec {
 
     /// Streamable HTTP, or the older HTTP with SSE.
     pub(crate) fn http(label: &str, plan: HttpPlan, environment: &Environment) -> Self {
-        let HttpPlan { url, headers, sse, guessed, ca_file, bearer_command, tokens } = plan;
+        let HttpPlan { url, headers, sse, guessed, ca_file, bearer_command, tokens, auth } = plan;
         let values = headers.iter().flat_map(|(name, value)| redact::header_secrets(name, value.expose()));
         let proxies = ProxySettings::of(environment);
         let logins = [&proxies.http, &proxies.https].into_iter().flatten();
         let logins: Vec<_> = logins.flat_map(|proxy| redact::url_secrets(proxy.expose())).collect();
         let redactor = Redactor::new(values).with(redact::url_secrets(&url)).with(logins);
         let redactor = redactor.with(redact::argument_secrets(&bearer_command));
-        let spec = HttpSpec { url, headers, guessed, ca_file, bearer_command, proxies, tokens };
+        let spec = HttpSpec { url, headers, guessed, ca_file, bearer_command, proxies, tokens, auth };
         let transport = if sse { TransportSpec::Sse(spec) } else { TransportSpec::Http(spec) };
         Self::new(label, transport, redactor)
     }

@@ -6,6 +6,7 @@ mod attempt;
 mod catalogue;
 mod deadline;
 mod live;
+mod login;
 mod open;
 mod outputs;
 mod over;
@@ -38,6 +39,7 @@ use attempt::{Attempt, Closing, Opened, Phase, lock};
 use catalogue::Catalogue;
 pub(crate) use deadline::{What, within_context};
 pub(crate) use live::Live;
+pub(crate) use login::Logins;
 pub(crate) use spoken::Spoken;
 use wishes::Wishes;
 
@@ -79,6 +81,9 @@ pub(crate) struct Setup {
     pub(crate) origin: Option<String>,
     /// What an HTTP server of a guessed kind spoke last.
     pub(crate) spoken: Spoken,
+    /// How it is logged in to.
+    #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "nothing connects"))]
+    pub(crate) login: Logins,
     /// Where to record what is asked of it.
     pub(crate) track: Option<Track>,
     /// What was agreed to of its tools.
@@ -259,7 +264,7 @@ impl Managed {
         flights.acquire().await.ok() // never closed
     }
 
-    fn labelled(&self, error: Error) -> Error {
+    pub(crate) fn labelled(&self, error: Error) -> Error {
         error.with_context("server", self.setup.label.clone())
     }
 

@@ -222,9 +222,9 @@ fn recipes(spec: &ServerSpec, setup: &Setup) -> Result<Vec<Recipe>> {
             env: spec.env.clone(),
             cwd: spec.cwd.clone(),
         })]),
-        TransportSpec::Http(http) if http.guessed => over::guessed(http, &spec.redactor, &setup.spoken),
-        TransportSpec::Http(http) => Ok(vec![over::streamable(http, &spec.redactor)?]),
-        TransportSpec::Sse(http) => Ok(vec![over::sse(http, &spec.redactor)?]),
+        TransportSpec::Http(http) if http.guessed => over::guessed(http, &spec.redactor, setup),
+        TransportSpec::Http(http) => Ok(vec![over::streamable(http, &spec.redactor, setup)?]),
+        TransportSpec::Sse(http) => Ok(vec![over::sse(http, &spec.redactor, setup)?]),
     }
 }
 

@@ -1,6 +1,11 @@
 //! From what is configured for an HTTP server to the ways it is tried.
 
-use super::Spoken;
+#[cfg(feature = "http")]
+use std::sync::Arc;
+
+use super::Setup;
+#[cfg(feature = "http")]
+use crate::auth::SharedAuthorizer;
 use crate::config::HttpSpec;
 #[cfg(not(all(feature = "http", feature = "sse")))]
 use crate::error::Error;
@@ -11,35 +16,38 @@ use crate::session::Recipe;
 use crate::session::{Endpoint, Proxies};
 
 /// Streamable HTTP, then HTTP with SSE; or the other way round, where that was right the last time.
-pub(super) fn guessed(spec: &HttpSpec, redactor: &Redactor, spoken: &Spoken) -> Result<Vec<Recipe>> {
-    let mut ways = vec![streamable(spec, redactor)?];
+pub(super) fn guessed(spec: &HttpSpec, redactor: &Redactor, setup: &Setup) -> Result<Vec<Recipe>> {
+    let mut ways = vec![streamable(spec, redactor, setup)?];
     if cfg!(feature = "sse") {
-        ways.push(sse(spec, redactor)?);
+        ways.push(sse(spec, redactor, setup)?);
     }
-    if spoken.was_sse() {
+    if setup.spoken.was_sse() {
         ways.reverse();
     }
     Ok(ways)
 }
 
 #[cfg(feature = "http")]
-pub(super) fn streamable(spec: &HttpSpec, redactor: &Redactor) -> Result<Recipe> {
-    endpoint(spec, redactor).map(Recipe::Http)
+pub(super) fn streamable(spec: &HttpSpec, redactor: &Redactor, setup: &Setup) -> Result<Recipe> {
+    endpoint(spec, redactor, setup).map(Recipe::Http)
 }
 
 #[cfg(feature = "sse")]
-pub(super) fn sse(spec: &HttpSpec, redactor: &Redactor) -> Result<Recipe> {
-    endpoint(spec, redactor).map(Recipe::Sse)
+pub(super) fn sse(spec: &HttpSpec, redactor: &Redactor, setup: &Setup) -> Result<Recipe> {
+    endpoint(spec, redactor, setup).map(Recipe::Sse)
 }
 
 #[cfg(feature = "http")]
-fn endpoint(spec: &HttpSpec, redactor: &Redactor) -> Result<Endpoint> {
+pub(super) fn endpoint(spec: &HttpSpec, redactor: &Redactor, setup: &Setup) -> Result<Endpoint> {
     let mut endpoint = Endpoint::new(&spec.url, &spec.headers)?;
     let proxies = spec.proxies.clone();
     endpoint.proxies = Proxies { http: proxies.http, https: proxies.https, none: proxies.none };
     endpoint.ca_file = spec.ca_file.clone();
-    endpoint.tokens = tokens(spec)?;
     endpoint.redactor = redactor.clone();
+    endpoint.authorizer = match tokens(spec)? {
+        Some(tokens) => Some(SharedAuthorizer(Arc::new(tokens))),
+        None => setup.login.authorizer(spec, &endpoint, setup)?,
+    };
     Ok(endpoint)
 }
 
@@ -57,12 +65,12 @@ fn tokens(spec: &HttpSpec) -> Result<Option<crate::auth::SharedTokenSource>> {
 }
 
 #[cfg(not(feature = "http"))]
-pub(super) fn streamable(spec: &HttpSpec, _: &Redactor) -> Result<Recipe> {
+pub(super) fn streamable(spec: &HttpSpec, _: &Redactor, _: &Setup) -> Result<Recipe> {
     Err(left_out(spec, "http"))
 }
 
 #[cfg(not(feature = "sse"))]
-pub(super) fn sse(spec: &HttpSpec, _: &Redactor) -> Result<Recipe> {
+pub(super) fn sse(spec: &HttpSpec, _: &Redactor, _: &Setup) -> Result<Recipe> {
     Err(left_out(spec, "sse"))
 }
 

@@ -27,6 +27,8 @@ use crate::limits::Limits;
 
 #[cfg(feature = "http")]
 pub(crate) use http::{Endpoint, Proxies};
+#[cfg(feature = "oauth")]
+pub(crate) use http::{Reach, Visit, VisitBody, Visited, Visitor};
 pub(crate) use stream::own_stdio;
 
 /// Where a transport delivers. Called in the order of each stream; must not block.

@@ -1,9 +1,9 @@
 //! From an origin to an open HTTP connection: name, TCP, proxy, TLS. Each stage is named in what goes wrong, and traced.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -19,7 +19,9 @@ use tokio_rustls::rustls::pki_types::ServerName;
 use url::Host;
 
 use super::endpoint::{Endpoint, Origin};
+use super::fetch::lock;
 use super::proxy::{Proxy, proxy_for, tunnel};
+use super::reach::Reach;
 use super::tls;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -39,6 +41,10 @@ pub(super) struct Route {
     pub(super) origin: Origin,
     proxy: Option<Proxy>,
     endpoint: Arc<Endpoint>,
+    /// Which addresses may be connected to; any where it isn't said.
+    reach: Option<Reach>,
+    /// Whom a direct connection led to last.
+    peer: Mutex<Option<IpAddr>>,
     /// How to speak TLS, once that was asked for.
     tls: OnceLock<Arc<ClientConfig>>,
 }
@@ -48,7 +54,19 @@ impl Route {
         let origin = Origin::of(&endpoint.url)
             .ok_or_else(|| Error::config(format!("The URL {} names no host", endpoint.shown())))?;
         let proxy = if origin.is_loopback() { None } else { proxy_for(endpoint)? };
-        Ok(Self { origin, proxy, endpoint: endpoint.clone(), tls: OnceLock::new() })
+        let (reach, peer, tls) = (None, Mutex::default(), OnceLock::new());
+        Ok(Self { origin, proxy, endpoint: endpoint.clone(), reach, peer, tls })
+    }
+
+    /// The same, connecting to no other addresses than these.
+    #[cfg(feature = "oauth")]
+    pub(super) fn within(self, reach: Reach) -> Self {
+        Self { reach: Some(reach), ..self }
+    }
+
+    /// Whom a direct connection led to last.
+    pub(super) fn peer(&self) -> Option<IpAddr> {
+        *lock(&self.peer)
     }
 
     /// For requests that a proxy passes on one by one (that is, without TLS): its login, if it wants one.
@@ -95,10 +113,19 @@ impl Route {
                 .with_context("stage", stage)
         };
         let found = tokio::net::lookup_host((host, port)).await;
-        let addresses: Vec<_> = found.map_err(|error| failed("name", reason(&error)))?.collect();
+        let mut addresses: Vec<_> = found.map_err(|error| failed("name", reason(&error)))?.collect();
         passed("name", &host);
+        if let Some(reach) = self.reach.filter(|_| self.proxy.is_none()) {
+            addresses.retain(|address| reach.admits(address.ip()));
+            if addresses.is_empty() {
+                return Err(reach.refusal(host));
+            }
+        }
         let tcp = first_of(interleaved(addresses)).await.map_err(|error| failed("connect", reason(&error)))?;
         passed("connect", &tcp.peer_addr().map_or_else(|_| host.to_owned(), |address| address.to_string()));
+        if self.proxy.is_none() {
+            *lock(&self.peer) = tcp.peer_addr().ok().map(|address| address.ip());
+        }
         let _ = tcp.set_nodelay(true); // slower without, not wrong
         let keepalive = socket2::TcpKeepalive::new().with_time(KEEPALIVE).with_interval(KEEPALIVE);
         let _ = socket2::SockRef::from(&tcp).set_tcp_keepalive(&keepalive); // a dead peer is noticed later

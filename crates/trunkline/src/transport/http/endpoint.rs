@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use url::{Host, Url};
 
-use crate::auth::SharedTokenSource;
+use crate::auth::SharedAuthorizer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::redact::{Redactor, Secret, mask_url};
 
@@ -18,8 +18,8 @@ pub(crate) struct Endpoint {
     pub(crate) proxies: Proxies,
     /// A file of certificates to trust beside the system's.
     pub(crate) ca_file: Option<PathBuf>,
-    /// Where the bearer token comes from.
-    pub(crate) tokens: Option<SharedTokenSource>,
+    /// Who lets requests in, where somebody has to.
+    pub(crate) authorizer: Option<SharedAuthorizer>,
     /// Knows the server's secrets, and learns its tokens.
     pub(crate) redactor: Redactor,
 }
@@ -49,7 +49,13 @@ impl Endpoint {
             }
         }
         let (proxies, redactor) = (Proxies::default(), Redactor::default());
-        Ok(Self { url, headers: map, proxies, ca_file: None, tokens: None, redactor })
+        Ok(Self { url, headers: map, proxies, ca_file: None, authorizer: None, redactor })
+    }
+
+    /// Whether its headers let requests in: those of an entry, or a login in the URL.
+    #[cfg(feature = "oauth")]
+    pub(crate) fn has_login(&self) -> bool {
+        self.headers.contains_key(hyper::header::AUTHORIZATION)
     }
 
     /// The URL without secrets, for people.

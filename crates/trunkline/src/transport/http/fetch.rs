@@ -1,12 +1,10 @@
-//! One request to the server: what every request carries, the token, redirects within the origin.
+//! One request to the server: what every request carries, and redirects within the origin.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use http_body_util::Full;
-use hyper::header::{
-    ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, USER_AGENT, WWW_AUTHENTICATE,
-};
+use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, USER_AGENT};
 use hyper::{Method, Request, StatusCode, Uri};
 use url::Url;
 
@@ -14,10 +12,10 @@ use super::answer::Answer;
 use super::connect::{Route, passed};
 use super::endpoint::{Endpoint, Origin};
 use super::pool::{Failure, Pool};
-use crate::auth::Challenge;
+use crate::auth::{Pass, Tries};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
-use crate::redact::{Secret, mask_url};
+use crate::redact::mask_url;
 
 pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 pub(super) const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -66,17 +64,17 @@ impl Fetcher {
     /// Sends a request; gives the head of the answer, whatever its status.
     pub(super) async fn fetch(&self, ask: Ask<'_>) -> Result<Answer, Failure> {
         let unsent = |error: Error| Failure { error, left: false };
-        let mut token = self.token_at_hand(None).await.map_err(unsent)?;
-        let mut refreshed = false;
         let mut url = ask.url.cloned().or_else(|| lock(&self.moved).clone());
-        let mut hops = 0;
+        let mut pass = self.pass(&ask, url.as_ref()).await.map_err(unsent)?;
+        let (mut tries, mut hops) = (Tries::default(), 0);
         loop {
             let target = url.as_ref().map_or_else(|| self.target.clone(), target_of);
-            let answer = self.pool.send(self.request(&ask, target, token.as_ref())).await?;
+            let answer = self.pool.send(self.request(&ask, target, pass.as_ref())).await?;
             passed("status", &answer.status);
-            let refused = answer.status == StatusCode::UNAUTHORIZED && !refreshed;
-            if refused && let Some(fresh) = self.fresh_token(token.as_ref(), &answer).await.map_err(unsent)? {
-                (token, refreshed) = (Some(fresh), true);
+            if let Some(next) =
+                self.again(&ask, url.as_ref(), &answer, pass.as_ref(), &mut tries).await.map_err(unsent)?
+            {
+                pass = Some(next);
                 continue;
             }
             if !answer.status.is_redirection() || answer.status == StatusCode::NOT_MODIFIED {
@@ -88,10 +86,11 @@ impl Fetcher {
             if answer.status == StatusCode::PERMANENT_REDIRECT && ask.url.is_none() {
                 lock(&self.moved).clone_from(&url);
             }
+            pass = self.pass(&ask, url.as_ref()).await.map_err(unsent)?; // a proof is for one request and one URL
         }
     }
 
-    fn request(&self, ask: &Ask<'_>, target: Uri, token: Option<&Secret>) -> Request<Full<Bytes>> {
+    fn request(&self, ask: &Ask<'_>, target: Uri, pass: Option<&Pass>) -> Request<Full<Bytes>> {
         let mut request = Request::new(Full::new(ask.body.clone()));
         *request.method_mut() = ask.method.clone();
         *request.uri_mut() = target;
@@ -104,8 +103,8 @@ impl Fetcher {
         for (name, value) in &ask.headers {
             headers.insert(name.clone(), value.clone());
         }
-        if let Some(value) = token.and_then(bearer) {
-            headers.insert(AUTHORIZATION, value);
+        if let Some(pass) = pass {
+            pass.write(headers);
         }
         request
     }
@@ -155,38 +154,10 @@ impl Fetcher {
         }
     }
 
-    async fn token_at_hand(&self, challenge: Option<&Challenge>) -> Result<Option<Secret>> {
-        let Some(tokens) = &self.endpoint.tokens else { return Ok(None) };
-        let token = tokens.token(challenge).await?;
-        if token.as_ref().is_some_and(|token| bearer(token).is_none()) {
-            let error = Error::new(
-                ErrorKind::Auth,
-                "The token can't be sent: it holds a line break or another control character",
-            );
-            return Err(error.with_hint("Look at where the token comes from"));
-        }
-        token.iter().for_each(|token| self.endpoint.redactor.learn(token.expose()));
-        Ok(token)
-    }
-
-    /// Another token than the one that was refused, if there is one.
-    async fn fresh_token(&self, refused: Option<&Secret>, answer: &Answer) -> Result<Option<Secret>> {
-        let asked = answer.headers.get(WWW_AUTHENTICATE).and_then(|value| value.to_str().ok());
-        let challenge = Challenge::new(refused.cloned(), asked);
-        Ok(self.token_at_hand(Some(&challenge)).await?.filter(|token| Some(token) != refused))
-    }
-
     /// The URL for people.
     pub(super) fn shown(&self) -> String {
         self.endpoint.shown()
     }
-}
-
-/// The header that carries a token, if one can.
-fn bearer(token: &Secret) -> Option<HeaderValue> {
-    let mut value = HeaderValue::from_str(&format!("Bearer {}", token.expose())).ok()?;
-    value.set_sensitive(true);
-    Some(value)
 }
 
 /// Path and query, as a request names them.

@@ -11,21 +11,29 @@ mod lane;
 pub(super) mod laws;
 #[cfg(feature = "sse")]
 mod legacy;
+mod pass;
 mod pool;
 mod proxy;
+mod reach;
 mod refusal;
 mod requests;
 mod sse;
 mod standing;
 mod streamable;
 mod tls;
+#[cfg(feature = "oauth")]
+mod visit;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub(crate) use endpoint::{Endpoint, Proxies};
 #[cfg(feature = "sse")]
 pub(super) use legacy::SseWire;
+#[cfg(feature = "oauth")]
+pub(crate) use reach::Reach;
 pub(super) use streamable::HttpWire;
+#[cfg(feature = "oauth")]
+pub(crate) use visit::{Body as VisitBody, Visit, Visited, Visitor};
 
 /// What a POST takes for an answer.
 const ACCEPT_BOTH: &str = "application/json, text/event-stream";

@@ -7,6 +7,7 @@ use hyper::header::{AUTHORIZATION, HeaderMap, WWW_AUTHENTICATE};
 use super::answer::Answer;
 use super::fetch::Fetcher;
 use super::proxy::PROXY_LOGIN;
+use crate::auth::Wanted;
 use crate::error::{Error, ErrorKind};
 use crate::protocol::jsonrpc;
 
@@ -62,7 +63,7 @@ impl Fetcher {
     }
 
     fn meaning(&self, status: StatusCode, asked: &str) -> (ErrorKind, String) {
-        let has_token = self.endpoint.tokens.is_some() || self.endpoint.headers.contains_key(AUTHORIZATION);
+        let has_token = self.endpoint.authorizer.is_some() || self.endpoint.headers.contains_key(AUTHORIZATION);
         let text = |text: &str| text.to_owned();
         match status.as_u16() {
             401 if has_token => (ErrorKind::Auth, text("The server refused the token: it may be wrong or expired")),
@@ -73,7 +74,7 @@ impl Fetcher {
                       \"headers\": {\"Authorization\": \"Bearer ${NAME}\"}",
                 ),
             ),
-            403 => match scope(asked) {
+            403 => match Wanted::read(asked).scope {
                 Some(scope) => (ErrorKind::Auth, format!("The token lacks the scope {scope:?}: get one that has it")),
                 None => (ErrorKind::Auth, text("The server knows who asks and refuses, or doesn't allow this origin")),
             },
@@ -114,10 +115,4 @@ fn holds_error(text: &Bytes) -> bool {
         );
     });
     found
-}
-
-/// The scope that a challenge asks for.
-fn scope(challenge: &str) -> Option<&str> {
-    let rest = &challenge[challenge.find("scope=\"")? + 7..];
-    rest.split('"').next()
 }
