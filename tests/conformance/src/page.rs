@@ -104,7 +104,7 @@ mod tests {
         let floor =
             serde_json::from_str(r#"{"2025-11-25": {"not_yet": ["later"], "checks": {"a": 1, "b": 2}}}"#).unwrap();
         let outcomes = [("a", 1), ("b", 2), ("later", 7)]
-            .map(|(name, passed)| (name.to_owned(), Outcome { passed, failed: vec![], end: End::Done }));
+            .map(|(name, passed)| (name.to_owned(), Outcome { passed, failed: vec![], end: End::None }));
         let played =
             Played { leg: LEGS[0], required: vec!["a".to_owned(), "later".to_owned()], outcomes: outcomes.into() };
         let text = page("9.9", &floor, std::slice::from_ref(&played));

@@ -19,7 +19,8 @@ pub(crate) struct Outcome {
 
 #[derive(Debug, Default, PartialEq)]
 pub(crate) enum End {
-    Done,
+    /// It did all, in this revision.
+    Done(String),
     /// The client stopped on its own account, with these words.
     Refused(String),
     /// It came to no end: too slow, or it crashed.
@@ -70,10 +71,11 @@ fn outcome(checks: &str, said: &str) -> serde_json::Result<Outcome> {
 }
 
 fn end(said: &str) -> End {
-    match said.lines().last() {
-        Some(DONE) => End::Done,
-        Some(line) => line.strip_prefix(REFUSED).map_or(End::None, |why| End::Refused(why.to_owned())),
-        None => End::None,
+    let line = said.lines().last().unwrap_or_default();
+    match (line.strip_prefix(DONE), line.strip_prefix(REFUSED)) {
+        (Some(revision), _) => End::Done(revision.to_owned()),
+        (None, Some(why)) => End::Refused(why.to_owned()),
+        (None, None) => End::None,
     }
 }
 
@@ -92,15 +94,15 @@ mod tests {
         let checks = r#"[{"id":"a","status":"SUCCESS","description":"x"},{"id":"b","status":"INFO","description":"x"},
             {"id":"c","status":"WARNING","description":"x"},{"id":"d","status":"FAILURE","description":"x","errorMessage":"y"},
             {"id":"e","status":"SKIPPED","description":"x"}]"#;
-        let found = outcome(checks, "noise\ndone\n").unwrap();
-        assert_eq!((found.passed, found.end), (1, End::Done));
+        let found = outcome(checks, "noise\ndone in 2025-11-25\n").unwrap();
+        assert_eq!((found.passed, found.end), (1, End::Done("2025-11-25".to_owned())));
         assert_eq!(found.failed, ["WARNING c: x", "FAILURE d: y"]);
     }
 
     #[test]
     fn the_last_line_of_a_client_is_its_end() {
         assert_eq!(end("refused: no\n"), End::Refused("no".to_owned()));
-        assert_eq!(end("done\nmore\n"), End::None);
+        assert_eq!(end("done in 2025-11-25\nmore\n"), End::None);
         assert_eq!(end(""), End::None);
     }
 

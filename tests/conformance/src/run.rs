@@ -65,7 +65,7 @@ pub(crate) fn run(options: &Options) -> Result<String, String> {
         played.push(Played { leg, required: suite.required(&leg)?, outcomes });
     }
     if options.update_floor {
-        played.iter().for_each(|played| floor.raise(played.leg.name, &played.outcomes));
+        played.iter().for_each(|played| floor.raise(&played.leg, &played.outcomes));
         floor.write()?;
     }
     let failed = failures(&floor, &played, options.scenario.as_deref());
@@ -80,7 +80,7 @@ fn leg_of(suite: &Suite, floor: &Floor, leg: &Leg) -> Result<BTreeMap<String, Ou
     let mut outcomes = results::read(&suite.play(leg)?)?;
     let names: Vec<_> = outcomes.keys().cloned().collect();
     for name in names {
-        if let Verdict::Failed(_) = floor.judge(leg.name, &name, outcomes.get(&name)) {
+        if let Verdict::Failed(_) = floor.judge(leg, &name, outcomes.get(&name)) {
             println!("  {} {name} failed among others; once more, alone", leg.name);
             outcomes.extend(results::read(&suite.play_alone(leg, &name)?)?);
         }
@@ -100,7 +100,7 @@ fn failures(floor: &Floor, played: &[Played], only: Option<&str>) -> Vec<String>
             names.extend(floor.scenarios(leg.name));
         }
         for name in names {
-            match floor.judge(leg.name, name, outcomes.get(name)) {
+            match floor.judge(leg, name, outcomes.get(name)) {
                 Verdict::Failed(why) => lines.push(format!("{} {name}: {why}", leg.name)),
                 Verdict::Stale(why) => lines.push(format!("{} {name}: {why}", leg.name)),
                 Verdict::NotYet if only.is_some() => {

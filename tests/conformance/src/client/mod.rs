@@ -7,8 +7,8 @@ use std::process::ExitCode;
 
 use serde_json::Value;
 
-/// The last line of a client that did all it was to do.
-pub(crate) const DONE: &str = "done";
+/// The beginning of the last line of a client that did all it was to do; the revision spoken follows.
+pub(crate) const DONE: &str = "done in ";
 
 /// The beginning of the last line of a client that stopped on its own account.
 pub(crate) const REFUSED: &str = "refused: ";
@@ -31,8 +31,8 @@ pub(crate) fn main(url: &str) -> ExitCode {
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     match runtime.block_on(scenarios::play(&told)) {
-        Ok(()) => {
-            println!("{DONE}");
+        Ok(revision) => {
+            println!("{DONE}{revision}");
             ExitCode::SUCCESS
         }
         Err(error) => {

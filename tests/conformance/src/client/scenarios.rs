@@ -5,9 +5,13 @@ use trunkline::{Answer, Client, ClientBuilder, Error, ErrorKind, Handlers, Resul
 
 use super::Told;
 
-pub(super) async fn play(told: &Told) -> Result<()> {
+/// Makes the calls of the scenario; gives the revision in which they were made.
+pub(super) async fn play(told: &Told) -> Result<String> {
     let client = builder(told).build()?;
-    let played = calls(told, &client).await;
+    let played = match calls(told, &client).await {
+        Ok(()) => client.info().await.map(|info| info.protocol_version().unwrap_or_default()),
+        Err(error) => Err(error),
+    };
     client.disconnect().await;
     played
 }
