@@ -1,6 +1,7 @@
 //! The client that the suite watches. It uses the public interface of the library and nothing else; what a scenario is called
 //! decides only which calls are made.
 
+mod login;
 mod scenarios;
 
 use std::process::ExitCode;

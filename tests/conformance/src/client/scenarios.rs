@@ -1,9 +1,9 @@
 //! Scenario by scenario, which calls are made.
 
 use serde_json::{Value, json};
-use trunkline::{Answer, Client, ClientBuilder, Error, ErrorKind, Handlers, Result};
+use trunkline::{Answer, Client, ClientBuilder, Error, ErrorKind, Handlers, Result, Sampled};
 
-use super::Told;
+use super::{Told, login};
 
 /// Makes the calls of the scenario; gives the revision in which they were made.
 pub(super) async fn play(told: &Told) -> Result<String> {
@@ -20,6 +20,10 @@ fn builder(told: &Told) -> ClientBuilder {
     let client = Client::http(&told.url);
     match told.scenario.as_str() {
         "elicitation-sep1034-client-defaults" | "sep-2322-client-request-state" => client.handler(accepting()),
+        "request-metadata" => {
+            client.handler(accepting().roots(["file:///tmp"]).sample(|_| async { Ok(Sampled::text("none", "")) }))
+        }
+        name if name.starts_with("auth/") => client.oauth(login::settings(told)),
         _ => client,
     }
 }
