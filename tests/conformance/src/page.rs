@@ -64,7 +64,8 @@ fn page(suite: &str, floor: &Floor, played: &[Played]) -> String {
          Written by `cargo xtask conformance`, which plays the client scenarios of the official suite, \
          `@modelcontextprotocol/conformance` {suite}, with a client made of trunkline {}'s public interface \
          ([tests/conformance](../tests/conformance/src/client)). A scenario passes when none of its checks fails or warns, at \
-         least one succeeds, the client ends as it should, and no fewer checks succeed than [before](../tests/conformance/floor.json).\n\n\
+         least one succeeds, the client ends as it should, and no fewer checks succeed than [before](../tests/conformance/floor.json). The suite makes some checks once for each request, \
+         so clients that make more of them pass more.\n\n\
          | leg | required | others | checks passed | failed |\n| --- | --- | --- | --- | --- |\n",
         env!("CARGO_PKG_VERSION"),
     );
