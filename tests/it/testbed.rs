@@ -3,6 +3,7 @@
 
 mod conversation;
 mod launchers;
+mod login;
 mod over_http;
 
 use std::path::{Path, PathBuf};

@@ -3,6 +3,7 @@
 mod answering;
 mod ask;
 mod lock;
+mod login;
 mod processes;
 
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use answering::Answering;
 pub(crate) use ask::Ask;
 pub(crate) use lock::Lock;
+pub(crate) use login::{Auth, AuthCommand, Login, Logout};
 pub(crate) use processes::{Ps, Reap};
 
 /// Every MCP server behind one client: list, call, read, prompt and check servers from a shell.
@@ -169,6 +171,14 @@ pub(crate) enum Command {
     Ask(Ask),
     /// Examine servers stage by stage, with a fix for what failed
     Check(Check),
+    /// Log in to a server that wants it, in a browser
+    #[command(after_help = login::LOGIN_HELP)]
+    Login(Login),
+    /// Forget a login
+    #[command(after_help = login::LOGOUT_HELP)]
+    Logout(Logout),
+    /// Look at logins
+    Auth(Auth),
     /// Show the merged config: entries, where each comes from, what lost, secrets masked
     Config,
     /// Let a project's config file start its servers, as long as its content stays what it is now
@@ -369,6 +379,9 @@ impl Command {
             | Self::Lock(Lock { command, .. })
             | Self::Record(Record { command, .. }) => command,
             Self::Config
+            | Self::Login(_)
+            | Self::Logout(_)
+            | Self::Auth(_)
             | Self::Trust(_)
             | Self::Untrust(_)
             | Self::Mock(_)

@@ -4,6 +4,7 @@
 //!
 //! `args` is the command line, `servers` finds the servers it means (`typed` those that stand in it), `trust` says which
 //! project files may be used, and `commands` has a file for each command.
+//! `logins` is where logins are kept (by a key of the `keyring`), `consent` how one is asked for (in a `browser`).
 //! `recording` is what is recorded and replayed meanwhile.
 //! `answers` is what servers are answered that ask, `person` whoever sits at the terminal.
 //! `values` and `shape` turn what is typed into arguments, `render` turns what comes back into text. `exit` holds the
@@ -15,13 +16,16 @@ mod answers;
 mod args;
 mod browser;
 mod commands;
+mod consent;
 mod demo;
 mod exit;
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]
 pub mod fuzzing;
 mod interrupt;
+mod keyring;
 mod locks;
+mod logins;
 mod person;
 mod progress;
 mod recording;
@@ -41,7 +45,7 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use args::{Cli, Command};
+use args::{Auth, AuthCommand, Cli, Command};
 use exit::{Exit, Failure, Outcome};
 use interrupt::Interrupts;
 use render::Screen;
@@ -67,6 +71,11 @@ pub fn main() -> ExitCode {
 
 fn run(mut cli: Cli, screen: Screen) -> Outcome<Exit> {
     recording::of_command(&mut cli.global.cassette, &cli.command)?;
+    if let Command::Login(login) = &cli.command
+        && logins::is_url(&login.server)
+    {
+        cli.global.url.push(login.server.clone());
+    }
     cli.global.unlocked = matches!(cli.command, Command::Lock(_));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -78,6 +87,10 @@ fn run(mut cli: Cli, screen: Screen) -> Outcome<Exit> {
         Command::Config => commands::config::run(&cli.global, &screen),
         Command::Trust(args) => commands::trust::trust(&args, &screen),
         Command::Untrust(args) => commands::trust::untrust(&args, &screen),
+        Command::Logout(args) => runtime.block_on(commands::auth::logout(&args, &cli.global, &screen)),
+        Command::Auth(Auth { what: AuthCommand::Status }) => {
+            runtime.block_on(commands::auth::status(&cli.global, &screen))
+        }
         Command::Ps(ps) => commands::ps::run(&ps, &screen),
         Command::Reap(reap) => commands::reap::run(&reap, &screen),
         command => {

@@ -5,16 +5,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use trunkline::{Client, ClientBuilder, Config, Entry, Environment, Limits, MultiServer, Redactor, Tape};
+use trunkline::{Client, ClientBuilder, Config, Entry, Environment, Limits, MultiServer, OAuth, Redactor, Tape};
 
 use crate::args::{Command, Global};
 use crate::exit::{Failure, Outcome};
 use crate::locks::Locks;
 use crate::person::Person;
-use crate::render::{Screen, escape};
+use crate::render::{Screen, entry, escape};
 use crate::typed::{entries, started, typed};
 use crate::verbose::Moments;
-use crate::{answers, recording, suggest, trust};
+use crate::{answers, logins, recording, suggest, trust};
 
 /// The servers of this call of the program.
 #[derive(Debug)]
@@ -30,6 +30,7 @@ pub(crate) struct Servers {
     /// Where what they are asked is recorded.
     pub(crate) tape: Option<Tape>,
     locks: Locks,
+    builder: ClientBuilder,
     clients: Vec<Client>,
     /// All of them, connected to or not: exposed names depend on every label.
     all: MultiServer,
@@ -56,22 +57,35 @@ impl Servers {
         let reading = begun.elapsed();
         let tape = recording::tape(&global.cassette)?;
         let (person, handlers) = answers::handlers(answering, &environment, screen)?;
-        let builder = Self::builder(global, &environment, tape.as_ref())?;
-        let builder = handlers.into_iter().fold(builder, ClientBuilder::handler);
+        let builder = Self::plain(global, &environment, tape.as_ref())?;
+        let plain = handlers.into_iter().fold(builder, ClientBuilder::handler);
+        let oauth = oauth(&environment)?;
         let mut locks = Locks::new(global);
         let clients = match &cassette {
-            Some(cassette) => recording::clients(cassette, &locked(&builder, &mut locks, None)?)?,
+            Some(cassette) => recording::clients(cassette, &locked(&plain, &mut locks, None)?)?,
             None => {
                 let enabled = config.entries().iter().filter(|entry| !entry.disabled());
-                let client = |entry| Ok(locked(&builder, &mut locks, Some(entry))?.entry(entry)?);
+                let builder = |entry| plain.clone().oauth(login_of(entry, &oauth, &environment));
+                let client = |entry| Ok(locked(&builder(entry), &mut locks, Some(entry))?.entry(entry)?);
                 enabled.map(client).collect::<Outcome<_>>()?
             }
         };
         let all = united(clients.iter(), Limits::default())?;
-        Ok(Self { config, environment, person, reading, moments: Moments::default(), tape, locks, clients, all })
+        Ok(Self {
+            config,
+            environment,
+            person,
+            reading,
+            moments: Moments::default(),
+            tape,
+            locks,
+            builder: plain,
+            clients,
+            all,
+        })
     }
 
-    fn builder(global: &Global, environment: &Environment, tape: Option<&Tape>) -> Outcome<ClientBuilder> {
+    fn plain(global: &Global, environment: &Environment, tape: Option<&Tape>) -> Outcome<ClientBuilder> {
         let mut builder = ClientBuilder::new().environment(environment.clone());
         match global.timeout {
             Some(timeout) => builder = builder.timeout(timeout),
@@ -88,6 +102,26 @@ impl Servers {
             Some(tape) => builder.record(tape),
             None => builder,
         })
+    }
+
+    /// What every client is made with, but for the stored logins.
+    pub(crate) fn builder(&self) -> ClientBuilder {
+        self.builder.clone()
+    }
+
+    /// The label of the server that a name or a URL means.
+    pub(crate) fn label_of(&self, server: &str) -> Outcome<String> {
+        if !logins::is_url(server) {
+            return self.client(server).map(|client| client.label().to_owned());
+        }
+        let is_it = |entry: &&Entry| {
+            let spec = entry.resolve(&self.environment).ok();
+            spec.is_some_and(|spec| logins::url_of(&spec.transport) == Some(server))
+        };
+        let entry = self.config.entries().iter().find(is_it);
+        entry
+            .map(|entry| entry.label().to_owned())
+            .ok_or_else(|| Failure::usage(format!("{server} is no URL of a server")))
     }
 
     pub(crate) fn clients(&self) -> &[Client] {
@@ -187,6 +221,23 @@ impl Servers {
     /// Ends all connections and waits until the processes are gone.
     pub(crate) async fn close(&self) {
         self.all.disconnect().await;
+    }
+}
+
+/// Logins that were made before: whoever uses a server asks nobody for a new one.
+fn oauth(environment: &Environment) -> Outcome<OAuth> {
+    Ok(match logins::store(environment)? {
+        Some(store) => OAuth::new().store(store),
+        None => OAuth::new(),
+    })
+}
+
+/// A server that stands on the command line alone is logged in to by its URL.
+fn login_of(entry: &Entry, oauth: &OAuth, environment: &Environment) -> OAuth {
+    let spec = if entry.origin().is_in_file() { None } else { entry.resolve(environment).ok() };
+    match spec.as_ref().and_then(|spec| logins::url_of(&spec.transport)) {
+        Some(url) => oauth.clone().login_command(format!("trunkline login {}", entry::word(&trunkline::mask_url(url)))),
+        None => oauth.clone(),
     }
 }
 

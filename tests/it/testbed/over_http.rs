@@ -14,7 +14,7 @@ use super::{Bench, Server, Way, use_all};
 pub(super) struct Listening {
     child: Child,
     address: SocketAddr,
-    url: String,
+    pub(super) url: String,
 }
 
 impl Listening {

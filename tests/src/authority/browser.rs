@@ -1,7 +1,8 @@
 //! A browser without a person: plain requests over the loopback interface. It blocks.
 
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
+use std::process::Child;
 
 use url::Url;
 
@@ -63,4 +64,17 @@ pub fn follow(url: &str) -> Page {
         }
     }
     panic!("no end of redirects: {url}");
+}
+
+/// The address that a program shows on its standard error, on a line of its own, and what it told before.
+pub fn shown_by(child: &mut Child) -> (String, String) {
+    let mut err = BufReader::with_capacity(1, child.stderr.take().expect("a pipe")); // what comes after is for others
+    let (mut before, mut line) = (String::new(), String::new());
+    while !line.trim_start().starts_with("http") {
+        before += &line;
+        line.clear();
+        assert_ne!(err.read_line(&mut line).expect("text"), 0, "no address is shown: {before}");
+    }
+    child.stderr = Some(err.into_inner());
+    (line.trim().to_owned(), before)
 }

@@ -1,12 +1,14 @@
 //! The commands that use servers: each is prepared (files and standard input are read, nothing is sent) and then run.
 
 pub(crate) mod ask;
+pub(crate) mod auth;
 mod call;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod list;
 pub(crate) mod lock;
+mod login;
 mod oddities;
 mod prompt;
 pub(crate) mod ps;
@@ -29,6 +31,7 @@ pub(crate) enum Work {
     Ask(Box<ask::Ask>),
     Check(check::Check),
     Lock(lock::Lock),
+    Login(login::Login),
     Serve(serve::Serve),
 }
 
@@ -42,9 +45,12 @@ pub(crate) fn prepare(command: Command, strict: bool) -> Outcome<Work> {
         Command::Ask(args) => Work::Ask(Box::new(ask::Ask::new(args, strict)?)),
         Command::Check(args) => Work::Check(check::Check::new(args)),
         Command::Lock(args) => Work::Lock(lock::Lock::new(args)),
+        Command::Login(args) => Work::Login(login::Login::new(args)),
         Command::Record(args) => Work::Serve(serve::Serve::new(args.servers)),
         Command::Mock(_) => Work::Serve(serve::Serve::new(Vec::new())),
         Command::Config
+        | Command::Logout(_)
+        | Command::Auth(_)
         | Command::Trust(_)
         | Command::Untrust(_)
         | Command::Ps(_)
@@ -65,6 +71,7 @@ impl Work {
             Self::Ask(ask) => ask.run(servers, screen).await,
             Self::Check(check) => check.run(servers, screen).await,
             Self::Lock(lock) => lock.run(servers, screen).await,
+            Self::Login(login) => login.run(servers, screen).await,
             Self::Serve(serve) => serve.run(servers, screen).await,
         }
     }

@@ -16,6 +16,7 @@ mod hostile;
 mod http;
 mod list;
 mod lock;
+mod login;
 mod processes;
 mod questions;
 mod read;

@@ -23,9 +23,6 @@ const MOST_CONNECTIONS: usize = 32;
 /// How long one connection may take to say what it wants, and to take its answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long a person may take, where nothing else is said.
-const TIME_TO_AGREE: Duration = Duration::from_secs(300);
-
 type Show = dyn Fn(&ConsentRequest) + Send + Sync;
 
 /// Asks a person by their browser: shows the address in a way of the program's own, and waits on 127.0.0.1 for the browser
@@ -42,7 +39,6 @@ type Show = dyn Fn(&ConsentRequest) + Send + Sync;
 pub struct Loopback {
     show: Box<Show>,
     port: u16,
-    patience: Duration,
     /// Opened when it is first needed, and the same from then on: clients are registered with its address.
     listener: OnceCell<Listener>,
     /// One question at a time.
@@ -53,20 +49,13 @@ impl Loopback {
     /// Shows addresses by this.
     pub fn new(show: impl Fn(&ConsentRequest) + Send + Sync + 'static) -> Self {
         let (listener, asking) = (OnceCell::new(), Mutex::new(()));
-        Self { show: Box::new(show), port: 0, patience: TIME_TO_AGREE, listener, asking }
+        Self { show: Box::new(show), port: 0, listener, asking }
     }
 
     /// Listens at this port: for clients that are registered with an address of their own. A free one by default.
     #[must_use]
     pub fn port(mut self, port: u16) -> Self {
         self.port = port;
-        self
-    }
-
-    /// How long a person may take. 5 minutes.
-    #[must_use]
-    pub fn within(mut self, patience: Duration) -> Self {
-        self.patience = patience;
         self
     }
 
@@ -90,11 +79,7 @@ impl Consent for Loopback {
         let listener = self.listener().await?;
         let _asking = self.asking.lock().await;
         (self.show)(request);
-        let redirect = tokio::time::timeout(self.patience, listener.redirect(request.state())).await;
-        redirect.map(Redirect::new).map_err(|_| {
-            let message = format!("Nobody agreed to the login within {} s", self.patience.as_secs());
-            Error::new(ErrorKind::Auth, message).with_hint("Start the login again, and finish it in the browser")
-        })
+        Ok(Redirect::new(listener.redirect(request.state()).await))
     }
 }
 

@@ -37,6 +37,7 @@ impl Flow {
             if plain { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
         };
         let scopes = scopes.iter().map(|scope| format!(" --scope {}", quoted(scope))).collect::<String>();
-        format!("trunkline login {}{scopes}", quoted(&self.label))
+        let own = self.settings.login_command.clone();
+        own.unwrap_or_else(|| format!("trunkline login {}", quoted(&self.label))) + &scopes
     }
 }

@@ -27,6 +27,7 @@ pub struct OAuth {
     pub(super) scopes: Vec<String>,
     pub(super) grant: Grant,
     pub(super) key: Option<(Secret, SigningAlgorithm)>,
+    pub(super) login_command: Option<String>,
     pub(super) person: Option<SharedConsent>,
     pub(super) store: Option<SharedTokenStore>,
 }
@@ -80,6 +81,13 @@ impl OAuth {
     /// The private key (PEM, PKCS 8) that the client signs with to show who it is (`private_key_jwt`).
     pub fn private_key(mut self, pem: impl Into<Secret>, algorithm: SigningAlgorithm) -> Self {
         self.key = Some((pem.into(), algorithm));
+        self
+    }
+
+    /// What a person runs to log in, for the hint of an error that wants it; `trunkline login` and the label by default. The
+    /// scopes that lack are added as `--scope` each.
+    pub fn login_command(mut self, command: impl Into<String>) -> Self {
+        self.login_command = Some(command.into());
         self
     }
 

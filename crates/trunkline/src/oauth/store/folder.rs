@@ -80,8 +80,19 @@ impl Folder {
         Ok(())
     }
 
-    /// Takes a file away; whether it was there.
+    /// Takes a file away, with what a crash or a repair left of it; whether it was there.
     pub(super) fn remove(&self, name: &str) -> io::Result<bool> {
+        let left = self
+            .names("")?
+            .into_iter()
+            .filter(|other| other.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')));
+        for other in left {
+            self.remove_one(&other)?;
+        }
+        self.remove_one(name)
+    }
+
+    fn remove_one(&self, name: &str) -> io::Result<bool> {
         match fs::remove_file(self.file(name)) {
             Ok(()) => self.settle().map(|()| true),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
@@ -183,7 +194,9 @@ mod tests {
         folder.write("y.json", "3").unwrap();
         assert_eq!(mode(folder.path()), 0o700);
         assert_eq!(folder.names(".json").unwrap(), ["x.json", "y.json"]);
+        fs::write(folder.file("x.json.7-0.new"), "a crash left it").unwrap();
         assert!(folder.remove("x.json").unwrap() && !folder.remove("x.json").unwrap());
+        assert_eq!(folder.names("").unwrap(), ["y.json"]);
     }
 
     #[test]
