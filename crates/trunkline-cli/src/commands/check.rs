@@ -244,7 +244,8 @@ async fn connect(client: &Client, moments: &Moments, report: &mut Report) -> boo
             let stage = STAGES.iter().find(|stage| error.get("stage") == Some(stage));
             // a status that is no success was passed on the way, and is what failed
             report.stages.retain(|passed| stage.is_none_or(|stage| passed.name != *stage));
-            report.fail(stage.copied().unwrap_or("handshake"), Some(rest), error);
+            let other = if error.kind() == trunkline::ErrorKind::Auth { "login" } else { "handshake" };
+            report.fail(stage.copied().unwrap_or(other), Some(rest), error);
             return false;
         }
         Err(error) if start.is_some() => {

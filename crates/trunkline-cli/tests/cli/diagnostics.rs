@@ -11,7 +11,7 @@ use crate::harness::{Bench, Ran, SERVER, tool};
 
 /// Runs a failing command, for people and for machines, and compares what it says with the snapshot of this name.
 #[track_caller]
-fn fails(name: &str, code: i32, bench: &Bench, args: &[&str], stable: impl Fn(&str) -> String) {
+pub(crate) fn fails(name: &str, code: i32, bench: &Bench, args: &[&str], stable: impl Fn(&str) -> String) {
     let people = bench.run(args);
     assert_eq!((people.code, people.stdout.as_str()), (code, ""), "{name}: {people:?}");
     let machine = bench.run(&[args, &["--json"]].concat());

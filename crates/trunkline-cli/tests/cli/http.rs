@@ -147,8 +147,8 @@ fn machines_get_the_stages_of_http() {
     let ran = bench.run(&["check", "--json", "--url", &fake.url()]);
     let stages = ran.json()["servers"][0]["stages"].as_array().unwrap().clone();
     let names: Vec<_> = stages.iter().map(|stage| stage["stage"].as_str().unwrap()).collect();
-    assert_eq!(names, ["config", "variables", "address", "name", "connect", "status"]);
-    assert_eq!(stages[5]["error"]["kind"], json!("auth"));
+    assert_eq!(names, ["config", "variables", "address", "name", "connect", "status", "login"]);
+    assert_eq!(stages[6]["error"]["kind"], json!("auth"));
     assert_eq!(ran.code, 3);
 }
 

@@ -7,6 +7,7 @@ use std::process::{Child, Command};
 use serde_json::json;
 use trunkline_tests::authority::*;
 
+use crate::diagnostics::fails;
 use crate::harness::{Bench, Ran, wait_until};
 use crate::terminal::Terminal;
 
@@ -178,10 +179,27 @@ fn where_the_browser_ends_up_can_be_pasted() {
 }
 
 #[test]
+fn p70_p90_what_a_login_lacks_is_told_to_people_and_machines() {
+    let scene = Scene::new();
+    scene.server.set(|it| it.scopes.push(("tools/call", "files:write")));
+    let call = scene.args(&["call", "api.echo", "text=hi"]);
+    let stable = |text: &str| scene.stable(text);
+    fails("login-needed", 3, &scene.bench, &call, stable);
+    assert_eq!(scene.log_in(&["login", "api"]).code, 0);
+    fails("login-lacks-a-scope", 3, &scene.bench, &call, stable);
+    scene.authority.revoke();
+    fails("login-taken-back", 3, &scene.bench, &call, stable);
+    scene.server.set(|it| it.metadata_at = None);
+    scene.authority.set(|it| it.form = Form::Absent);
+    scene.run(&["logout", "api"]);
+    fails("login-impossible", 3, &scene.bench, &scene.args(&["login", "api"]), stable);
+}
+
+#[test]
 fn without_a_login_the_command_to_run_is_said() {
     let scene = Scene::new();
     let ran = scene.call();
-    assert!(ran.code == 3 && ran.stderr.contains(": trunkline login api\n"), "{ran:?}");
+    assert!(ran.code == 3 && ran.stderr.contains("Log in with: trunkline login api "), "{ran:?}");
     assert_eq!(scene.authority.requests("/authorize"), 0);
     let url = scene.server.url();
     let ran = scene.bench.run(&["list", "--json", "--url", &url]);
@@ -220,7 +238,7 @@ fn a_login_that_was_taken_back_wants_another_one() {
     let scene = Scene::logged_in();
     scene.authority.revoke();
     let ran = scene.call();
-    assert!(ran.code == 3 && ran.stderr.contains(": trunkline login api\n"), "{ran:?}");
+    assert!(ran.code == 3 && ran.stderr.contains("Log in with: trunkline login api "), "{ran:?}");
     assert_eq!(scene.authority.grants("authorization_code"), 1);
     scene.shows_no_secret(&ran);
     assert_eq!(scene.log_in(&["login", "api"]).code, 0);

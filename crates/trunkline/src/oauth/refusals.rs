@@ -10,7 +10,9 @@ impl Flow {
     /// That somebody has to log in.
     pub(super) fn login_needed(&self, scopes: &[String]) -> Error {
         let message = format!("Server \"{}\" wants a login", self.label);
-        let error = Error::new(ErrorKind::Auth, message).with_hint(format!("Log in with: {}", self.command(&[])));
+        let token = "or give it a token: --bearer-env NAME, or \"headers\" in the config";
+        let error =
+            Error::new(ErrorKind::Auth, message).with_hint(format!("Log in with: {} ({token})", self.command(&[])));
         let error = error.with_context("stage", "login");
         if scopes.is_empty() { error } else { error.with_context("scopes", scopes.join(" ")) }
     }
