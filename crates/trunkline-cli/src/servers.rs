@@ -87,6 +87,9 @@ impl Servers {
 
     fn plain(global: &Global, environment: &Environment, tape: Option<&Tape>) -> Outcome<ClientBuilder> {
         let mut builder = ClientBuilder::new().environment(environment.clone());
+        if let Some(cache) = environment.cache_dir() {
+            builder = builder.memory_dir(cache.join("eras"));
+        }
         match global.timeout {
             Some(timeout) => builder = builder.timeout(timeout),
             None if global.cassette.relays => builder = builder.timeout(Duration::ZERO).max_timeout(Duration::ZERO),

@@ -162,6 +162,21 @@ impl Environment {
         Some(base?.join("trunkline"))
     }
 
+    /// Where what can be found out again is kept: `$XDG_CACHE_HOME/trunkline`, else `~/.cache/trunkline`; on macOS
+    /// `~/Library/Caches/trunkline`; on Windows `%LOCALAPPDATA%\trunkline\cache`.
+    pub fn cache_dir(&self) -> Option<PathBuf> {
+        let absolute = |name: &str| self.get_os(name).map(PathBuf::from).filter(|path| path.has_root());
+        let base = match self.0.platform {
+            Platform::Windows => {
+                let local = absolute("LOCALAPPDATA").or_else(|| Some(self.home()?.join("AppData").join("Local")));
+                return Some(local?.join("trunkline").join("cache"));
+            }
+            Platform::Mac => absolute("XDG_CACHE_HOME").or_else(|| Some(self.home()?.join("Library").join("Caches"))),
+            Platform::Linux => absolute("XDG_CACHE_HOME").or_else(|| Some(self.home()?.join(".cache"))),
+        };
+        Some(base?.join("trunkline"))
+    }
+
     /// A leading `~` or `~/` replaced by the home directory; `~user` stays as it is.
     pub(crate) fn expand_home(&self, text: &str) -> Option<PathBuf> {
         let rest = text.strip_prefix('~')?;

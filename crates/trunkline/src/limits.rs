@@ -90,6 +90,9 @@ pub struct Limits {
     pub probe_wait: Duration,
     /// How often in a row a server may ask for more before it answers a call (`input_required`). 10.
     pub max_rounds: usize,
+    /// How much of a server's answers is used again for as long as it says that they hold (`ttlMs`), in bytes. 16 MiB; zero:
+    /// it is asked each time.
+    pub max_cached: usize,
     /// How many servers may be starting at once. 32.
     pub start_permits: usize,
     /// How long a starting server holds its start permit at most, so that silent ones never block others. 1 s.
@@ -140,6 +143,7 @@ impl Default for Limits {
             consent_timeout: Duration::from_secs(600),
             probe_wait: Duration::from_millis(1500),
             max_rounds: 10,
+            max_cached: 16 << 20,
             start_permits: 32,
             permit_hold: Duration::from_secs(1),
             settle: Duration::from_secs(3),
@@ -164,7 +168,7 @@ impl Limits {
         "maxMessage", "maxDepth", "maxNotification", "maxEvents", "maxWarnings", "maxCalls", "maxQuestions", "maxUnsent", "stderrTail", "maxPages",
         "maxItems", "maxList", "maxSchema", "maxSchemaDepth", "maxInstructions", "exitGrace", "termGrace", "killGrace", "connectTimeout", "streamSilence",
         "streamWait", "maxResumes", "closeGrace", "maxRedirects", "maxHead", "maxRefusal", "httpIdle", "httpIdleConnections",
-        "maxAuthAnswer", "authTimeout", "consentTimeout", "probeWait", "maxRounds", "startPermits", "permitHold", "settle", "minBackoff", "maxBackoff",
+        "maxAuthAnswer", "authTimeout", "consentTimeout", "probeWait", "maxRounds", "maxCached", "startPermits", "permitHold", "settle", "minBackoff", "maxBackoff",
     ];
 
     /// The one that a config entry calls `key`.
@@ -204,6 +208,7 @@ impl Limits {
             "consentTimeout" => Time(&mut self.consent_timeout),
             "probeWait" => Time(&mut self.probe_wait),
             "maxRounds" => Count(&mut self.max_rounds),
+            "maxCached" => Bytes(&mut self.max_cached),
             "startPermits" => Count(&mut self.start_permits),
             "permitHold" => Time(&mut self.permit_hold),
             "settle" => Time(&mut self.settle),

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::harness::{Bench, tool};
+use crate::harness::{Bench, SERVER, tool};
 
 #[test]
 fn results_are_printed_as_what_they_are() {
@@ -284,4 +284,21 @@ fn prompts_are_rendered_and_their_arguments_checked() {
     let both = bench.run(&["prompt", "greet", "name=x", "--config", &config]);
     assert_eq!((both.code, both.stderr.lines().last()), (2, Some("hint: Say which: one.greet or two.greet")));
     bench.run(&["prompt", "two_greet", "name=x", "--config", &config]).is(0, "Greet x warmly, in one sentence.\n", "");
+}
+
+/// Which era a server speaks is asked once: later runs know.
+#[test]
+fn p66_a_second_run_does_not_ask_for_the_era_again() {
+    let bench = Bench::new();
+    let log = bench.path("log").display().to_string();
+    let script = bench.write(
+        "s.sh",
+        format!("LOG='{log}'\nTOOLS='{}'\nCALL='\"result\":{{\"content\":[]}}'\n{SERVER}", tool("t", "")),
+    );
+    let config = bench.config([("s", json!({"command": "/bin/sh", "args": [script]}))]);
+    for _ in 0..2 {
+        bench.run(&["call", "-q", "s.t", "--config", &config]).is(0, "", "");
+    }
+    let said = std::fs::read_to_string(&log).unwrap();
+    assert_eq!((said.matches("server/discover").count(), said.matches("\"initialize\"").count()), (1, 2), "{said}");
 }

@@ -45,6 +45,7 @@ pub struct ClientBuilder {
     limits: Option<Limits>,
     strict_output: bool,
     protocol: Option<Protocol>,
+    memory_dir: Option<PathBuf>,
     pub(super) environment: Option<Environment>,
     tape: Option<Tape>,
     lock: Option<Lock>,
@@ -229,6 +230,22 @@ impl ClientBuilder {
     /// [`Protocol::Auto`]. Over the HTTP+SSE of 2024-11-05, and in this process, it is always the handshake.
     pub fn protocol(mut self, protocol: Protocol) -> Self {
         self.protocol = Some(protocol);
+        self
+    }
+
+    /// Where to keep, from one run to the next, which era of the protocol a server speaks, so that it isn't asked again
+    /// ([`Protocol::Auto`]); one small file for each command or URL. Nowhere by default. A directory that can't be used
+    /// costs no more than the question.
+    ///
+    /// ```
+    /// use trunkline::{Client, Environment};
+    ///
+    /// let cache = Environment::from_process().cache_dir().unwrap_or_default();
+    /// let client = Client::http("https://example.com/mcp").memory_dir(cache.join("eras")).build()?;
+    /// # Ok::<(), trunkline::Error>(())
+    /// ```
+    pub fn memory_dir(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.memory_dir = Some(dir.into());
         self
     }
 
@@ -447,7 +464,7 @@ impl ClientBuilder {
             strict_output: self.strict_output,
             protocol: self.protocol,
             origin: None,
-            spoken: Spoken::default(),
+            spoken: Spoken::kept_in(self.memory_dir),
             #[cfg(feature = "oauth")]
             login: Logins::new(self.oauth),
             #[cfg(not(feature = "oauth"))]

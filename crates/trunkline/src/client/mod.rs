@@ -304,7 +304,7 @@ impl Client {
     /// As [`list_tools`](Self::list_tools).
     pub async fn refresh(&self) -> Result<()> {
         self.managed.catalogue().clear();
-        self.managed.list_tools(&CallContext::new()).await.map(drop)
+        self.managed.list_tools(&CallContext::new().with_fresh_answers()).await.map(drop)
     }
 
     /// The connection underneath, by wire names: to wrap it, to serve it, to put it behind a

@@ -43,6 +43,7 @@ struct Parts {
     client_capabilities: Option<RawJson>,
     cancellation: Option<Cancellation>,
     party: Option<u64>,
+    fresh: bool,
 }
 
 /// When progress came last, for whoever watches the deadline of a call.
@@ -145,7 +146,7 @@ impl CallContext {
         })
     }
 
-    /// The deadlines and the switch of this call, for a list that has to be asked for first: what is meant for one
+    /// The deadlines and the switch of this call, for a list that has to be asked for first, and anew: what is meant for one
     /// server (`_meta`, sinks, a handler) doesn't reach another.
     pub(crate) fn bounds(&self) -> Self {
         let bounds = |parts: &Parts| Parts {
@@ -154,7 +155,7 @@ impl CallContext {
             cancellation: parts.cancellation.clone(),
             ..Parts::default()
         };
-        Self { parts: self.parts().map(|parts| Arc::new(bounds(parts))), pulse: None }
+        Self { parts: self.parts().map(|parts| Arc::new(bounds(parts))), pulse: None }.with_fresh_answers()
     }
 
     /// How long after its beginning the call reported progress last; zero before the first report. Answering the server
@@ -235,6 +236,18 @@ impl CallContext {
     #[must_use]
     pub fn with_client_capabilities(self, capabilities: RawJson) -> Self {
         self.edit(|parts| parts.client_capabilities = Some(capabilities))
+    }
+
+    /// Asks the server in any case. Otherwise a list, or a resource, of which a server of revision 2026-07-28 said how long it
+    /// holds (`ttlMs`) isn't asked for again before; [`Limits::max_cached`](crate::Limits::max_cached) turns that off.
+    #[must_use]
+    pub fn with_fresh_answers(self) -> Self {
+        self.edit(|parts| parts.fresh = true)
+    }
+
+    /// Whether the server is to be asked in any case.
+    pub fn is_fresh(&self) -> bool {
+        self.parts().is_some_and(|parts| parts.fresh)
     }
 
     /// For which of several clients the call is made. What a server says during it without naming the call reaches

@@ -68,15 +68,18 @@ async fn connect(
         pin.admit(&setup.label).map_err(|error| describe(setup, None, &Redactor::default(), error))?;
     }
     let planned = (setup.plan)().map_err(|error| describe(setup, None, &Redactor::default(), error))?;
-    let (recipes, redactor, filter, protocol) = match planned {
+    let (recipes, redactor, filter, protocol, asked) = match planned {
         Planned::Existing(connection) => return Ok(existing(connection, hub)),
         Planned::Memory(server) => {
             let recipes = vec![Recipe::Memory(crate::server::peer(server))];
-            (recipes, Redactor::default(), ToolFilter::default(), Protocol::Legacy)
+            (recipes, Redactor::default(), ToolFilter::default(), Protocol::Legacy, None)
         }
         Planned::Server(spec) => {
+            let protocol = setup.protocol.unwrap_or(spec.protocol);
+            let asked = (protocol == Protocol::Auto).then(|| spec.clone());
+            asked.iter().for_each(|spec| setup.spoken.recall(spec));
             let recipes = recipes(&spec, setup).map_err(|error| describe(setup, None, &spec.redactor, error))?;
-            (recipes, spec.redactor, spec.tools, setup.protocol.unwrap_or(spec.protocol))
+            (recipes, spec.redactor, spec.tools, protocol, asked)
         }
     };
     let mut first: Option<Error> = None;
@@ -85,7 +88,7 @@ async fn connect(
         let at = Site { setup, hub, turns, redactor: &redactor, remembered };
         match attempt(&at, &recipe, way, &mut stopped).await {
             Ok((session, era)) => {
-                setup.spoken.note(&recipe, era);
+                setup.spoken.note(asked.as_ref(), &recipe, era);
                 return Ok(ready(session, redactor, filter));
             }
             Err(error) => match first {
@@ -115,7 +118,7 @@ async fn attempt(
             Ok(Begun::Ended(error)) => {
                 tracing::debug!(%error, "the server ended on server/discover; it is started again with initialize");
                 session.end().await;
-                at.setup.spoken.note(recipe, Era::Legacy); // or it ends whatever it is asked: then not twice each time
+                at.setup.spoken.note(None, recipe, Era::Legacy); // or it ends whatever it is asked: then not twice each time
                 way = Way::Handshake(NEWEST_HANDSHAKE);
                 continue;
             }

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use bytes::Bytes;
 
 use super::Setting;
+use super::cache::Cache;
 use super::oddities::Oddities;
 use super::questions::{Answering, Telling};
 use super::waiting::{Calls, Waiter};
@@ -39,6 +40,7 @@ pub(crate) struct Desk {
     revision: OnceLock<String>,
     oddities: Oddities,
     pub(super) answering: Answering,
+    pub(super) cache: Cache,
     pub(super) telling: Telling,
 }
 
@@ -60,6 +62,7 @@ impl Desk {
             revision: OnceLock::new(),
             oddities: Oddities::new(redactor.clone(), limits.max_warnings),
             answering: Answering::default(),
+            cache: Cache::default(),
             telling: Telling::default(),
         }
     }
@@ -227,11 +230,11 @@ impl Desk {
                 let data = params.get("data").unwrap_or_else(|| serde_json::Value::Null.into());
                 self.log(LogMessage { level, logger: params.text("logger"), data }, about);
             }
-            "notifications/tools/list_changed" => self.hub.emit(EventKind::ToolsChanged),
-            "notifications/resources/list_changed" => self.hub.emit(EventKind::ResourcesChanged),
-            "notifications/prompts/list_changed" => self.hub.emit(EventKind::PromptsChanged),
+            "notifications/tools/list_changed" => self.changed(EventKind::ToolsChanged),
+            "notifications/resources/list_changed" => self.changed(EventKind::ResourcesChanged),
+            "notifications/prompts/list_changed" => self.changed(EventKind::PromptsChanged),
             "notifications/resources/updated" => match params.text("uri") {
-                Some(uri) => self.hub.emit(EventKind::ResourceUpdated { uri }),
+                Some(uri) => self.changed(EventKind::ResourceUpdated { uri }),
                 None => self.warn("sent resources/updated without a uri".to_owned()),
             },
             "notifications/elicitation/complete" => match params.text("elicitationId") {
@@ -261,6 +264,20 @@ impl Desk {
         if catch_unwind(AssertUnwindSafe(|| cx.report_progress(&progress))).is_err() {
             tracing::error!("a progress sink panicked");
         }
+    }
+
+    /// Something is not what it was.
+    pub(super) fn changed(&self, kind: EventKind) {
+        match &kind {
+            EventKind::ToolsChanged => self.cache.forget(|method, _| method == "tools/list"),
+            EventKind::PromptsChanged => self.cache.forget(|method, _| method == "prompts/list"),
+            EventKind::ResourcesChanged => self.cache.forget(|method, _| method.starts_with("resources/")),
+            EventKind::ResourceUpdated { uri } => {
+                self.cache.forget(|method, which| method == "resources/read" && which == uri);
+            }
+            _ => {}
+        }
+        self.hub.emit(kind);
     }
 
     /// The server goes on telling what it lists here.

@@ -186,7 +186,7 @@ async fn keep(session: Session, subject: Subject, opened: oneshot::Sender<Result
             ended = &mut stream => outcome = Some(ended),
             Ok(agreed) = &mut acknowledged => match opened.take() {
                 Some(opened) => drop(opened.send(Ok(agreed))), // given up meanwhile
-                None => subject.missed().into_iter().for_each(|missed| session.desk.hub().emit(missed)),
+                None => subject.missed().into_iter().for_each(|missed| session.desk.changed(missed)),
             },
         }
         let outcome = match outcome {

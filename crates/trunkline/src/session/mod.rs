@@ -1,6 +1,7 @@
 //! One live session with one server: ids, waiting calls, the handshake, paging, cancellation, progress. Knows
 //! the protocol's methods; leaves deadlines, reconnecting and error context to `managed`.
 
+mod cache;
 mod calls;
 mod desk;
 mod headers;

@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
+use super::cache::Key;
 use super::calls::{self, Outgoing};
 use super::headers::{self, Mirrored};
 use super::{Identity, Session};
@@ -15,7 +16,7 @@ use crate::connection::{CallContext, Connection, Handler, SharedHandler};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::era::{self, HEADER_MISMATCH, MISSING_CAPABILITY, MODERN_REVISIONS, UNSUPPORTED_VERSION};
 use crate::protocol::jsonrpc::{Field, Params};
-use crate::protocol::{RawJson, ServerInfo};
+use crate::protocol::{RawJson, ServerInfo, input_required};
 use crate::transport::{Tags, Terms};
 
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -109,8 +110,30 @@ impl Modern {
                 }
                 Ok(RawJson::empty_object())
             }
-            _ => self.ask(session, method, params, cx).await,
+            _ => self.kept_or_asked(session, method, params, cx).await,
         }
+    }
+
+    /// What the server said a moment ago, where it still holds and nobody wants it fresh; else what it says now.
+    async fn kept_or_asked(
+        &self,
+        session: &Session,
+        method: &str,
+        params: Params<'_>,
+        cx: &CallContext,
+    ) -> Result<RawJson> {
+        let (cache, most) = (&session.desk.cache, session.limits.max_cached);
+        let key = Key::of(method, &params).filter(|_| most > 0 && cx.meta().is_none());
+        let Some(key) = key else { return self.ask(session, method, params, cx).await };
+        if let Some(answer) = cache.get(&key).filter(|_| !cx.is_fresh()) {
+            return Ok(answer);
+        }
+        let changes = cache.changes();
+        let answer = self.ask(session, method, params, cx).await?;
+        if !input_required(&answer) {
+            cache.put(key, &answer, changes, most);
+        }
+        Ok(answer)
     }
 
     /// Sends a request; once more where the server says that it only has to be said otherwise.

@@ -1,5 +1,6 @@
 //! The two eras of the protocol: which one a server speaks, and what the modern one (2026-07-28) asks of a client.
 
+mod caching;
 mod headers;
 mod listening;
 mod probe;

@@ -239,3 +239,31 @@ async fn the_question_says_who_asks() {
         assert_eq!(meta(&asked, "clientCapabilities"), json!({}));
     }
 }
+
+/// What one run found out, the next one knows: for just this command. The files can only save the question.
+#[tokio::test]
+async fn p66_a_later_run_does_not_ask_again() {
+    let dir = TempDir::new();
+    let memory = dir.join("eras");
+    let log = Log::at(dir.join("log"));
+    let script = Script::new().log(log.path()).write_to(&dir);
+    let connect = async |args: &[&str]| {
+        let builder = trunkline::Client::stdio(crate::smoke::FAKE, args.iter().copied()).memory_dir(&memory);
+        let client = builder.limits(crate::rig::limits()).build().unwrap();
+        client.connect().await.unwrap();
+        client.disconnect().await;
+        log.sent("server/discover").len()
+    };
+    let path = script.to_str().unwrap();
+    assert_eq!(connect(&[path]).await, 1);
+    assert_eq!(connect(&[path]).await, 1, "a second run knows");
+    assert_eq!(connect(&[path, "--other"]).await, 2, "another command is another server");
+    for file in std::fs::read_dir(&memory).unwrap() {
+        std::fs::write(file.unwrap().path(), [0xff, 0]).unwrap();
+    }
+    assert_eq!(connect(&[path]).await, 3, "what can't be read is asked again");
+    assert_eq!(connect(&[path]).await, 3);
+    std::fs::remove_dir_all(&memory).unwrap();
+    std::fs::write(&memory, "in the way").unwrap();
+    assert_eq!(connect(&[path]).await, 4);
+}
