@@ -128,9 +128,9 @@ pub use oauth::{
     MemoryStore, OAuth, Redirect, Registration, SigningAlgorithm, StoreGuard, TokenStore, TokenType,
 };
 pub use protocol::{
-    Arguments, ContentBlock, IntoArguments, LegacyRevision, Prompt, PromptArgument, PromptMessage, PromptResult,
-    Protocol, RawJson, ReadResult, Resource, ResourceContents, ResourceTemplate, ServerInfo, ToolDefinition,
-    ToolResult,
+    Arguments, Completion, CompletionQuery, ContentBlock, Icon, IntoArguments, LegacyRevision, Prompt, PromptArgument,
+    PromptMessage, PromptResult, Protocol, RawJson, ReadResult, Resource, ResourceContents, ResourceTemplate,
+    ServerInfo, ToolDefinition, ToolResult,
 };
 pub use questions::{
     Answer, Choice, Elicitation, FieldKind, FormField, Root, Roots, Sampled, Sampling, ToolChoice, ToolUse,

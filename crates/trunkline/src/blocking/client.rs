@@ -1,5 +1,7 @@
 //! The twins of a client and of its tools.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use super::call::Call;
@@ -12,7 +14,8 @@ use crate::lock::LockReport;
 use crate::managed::State;
 use crate::multi::Member;
 use crate::protocol::{
-    IntoArguments, Prompt, PromptResult, RawJson, ReadResult, Resource, ResourceTemplate, ServerInfo,
+    Completion, CompletionQuery, IntoArguments, Prompt, PromptResult, RawJson, ReadResult, Resource, ResourceTemplate,
+    ServerInfo,
 };
 use crate::toolset::ToolSource;
 
@@ -183,6 +186,22 @@ impl Client {
     /// As [`Client::get_prompt_messages`](crate::Client::get_prompt_messages).
     pub fn get_prompt_messages(&self, name: &str, arguments: impl IntoArguments) -> Result<PromptResult> {
         run(self.0.get_prompt_messages(name, arguments.into_arguments()?))
+    }
+
+    /// How an argument of a prompt, or a variable of a resource template, may go on.
+    ///
+    /// # Errors
+    /// As [`Client::complete`](crate::Client::complete).
+    pub fn complete(&self, query: &CompletionQuery) -> Result<Completion> {
+        run(self.0.complete(query))
+    }
+
+    /// Whether the server answers, and after how long.
+    ///
+    /// # Errors
+    /// As [`Client::ping`](crate::Client::ping).
+    pub fn ping(&self) -> Result<Duration> {
+        run(self.0.ping())
     }
 
     /// Any request of the protocol, raw in and raw out.

@@ -9,7 +9,8 @@ use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::multi::{self, Member, MemberStatus, ServerListing};
 use crate::protocol::{
-    IntoArguments, Prompt, PromptResult, ReadResult, Resource, ResourceTemplate, ToolDefinition, ToolResult,
+    Completion, CompletionQuery, IntoArguments, Prompt, PromptResult, ReadResult, Resource, ResourceTemplate,
+    ToolDefinition, ToolResult,
 };
 
 /// Several servers as one. Twin of [`MultiServer`](crate::MultiServer), which says more of each method.
@@ -195,6 +196,14 @@ impl MultiServer {
     /// As [`prompt`](Self::prompt).
     pub fn get_prompt(&self, name: &str, arguments: impl IntoArguments) -> Result<PromptResult> {
         run(self.0.get_prompt(name, arguments.into_arguments()?, &CallContext::new()))
+    }
+
+    /// How an argument of a prompt, or a variable of a resource template, may go on.
+    ///
+    /// # Errors
+    /// As [`MultiServer::complete`](crate::MultiServer::complete).
+    pub fn complete(&self, query: &CompletionQuery) -> Result<Completion> {
+        run(self.0.complete(query))
     }
 
     /// Connects to all members at once and waits until each is ready or has failed.

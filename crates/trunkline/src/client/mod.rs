@@ -1,6 +1,7 @@
 //! The user's handle on one server: cheap to clone, names resolved, values unwrapped. Leaves connecting and
 //! deadlines to `managed`.
 
+mod asks;
 mod builder;
 mod call;
 mod configured;

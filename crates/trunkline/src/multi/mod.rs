@@ -27,8 +27,8 @@ use crate::limits::Limits;
 use crate::managed::State;
 use crate::name::{self, Namer};
 use crate::protocol::{
-    Arguments, IntoArguments, Prompt, PromptResult, RawJson, ReadResult, Resource, ResourceTemplate, ServerInfo,
-    ToolDefinition, ToolResult,
+    Arguments, Completion, CompletionQuery, IntoArguments, Prompt, PromptResult, RawJson, ReadResult, Resource,
+    ResourceTemplate, ServerInfo, ToolDefinition, ToolResult,
 };
 use crate::suggest;
 use member::Seat;
@@ -215,6 +215,16 @@ impl MultiServer {
     /// [`NotFound`](crate::ErrorKind::NotFound), [`Ambiguous`](crate::ErrorKind::Ambiguous), or what its server failed with.
     pub async fn prompt(&self, name: &str, arguments: impl IntoArguments) -> Result<String> {
         Ok(self.get_prompt(name, arguments.into_arguments()?, &CallContext::new()).await?.text())
+    }
+
+    /// How an argument of a prompt (by the name that [`prompt`](Self::prompt) takes), or a variable of a resource template,
+    /// may go on.
+    ///
+    /// # Errors
+    /// [`NotFound`](crate::ErrorKind::NotFound), [`Ambiguous`](crate::ErrorKind::Ambiguous), or what its server failed with.
+    pub async fn complete(&self, query: &CompletionQuery) -> Result<Completion> {
+        let params = Some(query.params());
+        self.relay("completion/complete", params, &CallContext::new()).await.map(Completion::from_raw)
     }
 
     /// Connects to all members at once and waits until each is ready or has failed.

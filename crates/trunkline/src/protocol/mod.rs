@@ -16,4 +16,6 @@ pub use era::{LegacyRevision, Protocol};
 pub use raw::{Arguments, IntoArguments, RawJson};
 pub use result::ToolResult;
 pub(crate) use result::input_required;
-pub use types::{Prompt, PromptArgument, Resource, ResourceTemplate, ServerInfo, ToolDefinition};
+pub use types::{
+    Completion, CompletionQuery, Icon, Prompt, PromptArgument, Resource, ResourceTemplate, ServerInfo, ToolDefinition,
+};

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-use super::opaque;
+use super::{Icon, icons, opaque};
 use crate::protocol::raw::RawJson;
 
 opaque!(ServerInfo);
@@ -41,6 +41,26 @@ impl ServerInfo {
     /// The server's version; empty where it gives none.
     pub fn version(&self) -> String {
         self.raw.get("serverInfo").and_then(|info| info.text("version")).unwrap_or_default()
+    }
+
+    /// Its name for people, where it gives one.
+    pub fn title(&self) -> Option<String> {
+        self.raw.get("serverInfo")?.text("title")
+    }
+
+    /// What it is for, where it says so. It is the server's word.
+    pub fn description(&self) -> Option<String> {
+        self.raw.get("serverInfo")?.text("description")
+    }
+
+    /// Its page on the web, where it has one.
+    pub fn website(&self) -> Option<String> {
+        self.raw.get("serverInfo")?.text("websiteUrl")
+    }
+
+    /// Pictures for it.
+    pub fn icons(&self) -> Vec<Icon> {
+        self.raw.get("serverInfo").as_ref().map(icons).unwrap_or_default()
     }
 
     /// The revision of the protocol that was agreed on, such as `2025-11-25`; none for a connection that

@@ -1,13 +1,19 @@
 //! What servers list: tools, resources, templates, prompts, and what a server says of itself. Each is its
 //! raw JSON with accessors that decode on demand, so unknown fields survive and one bad field costs itself.
 
+mod completion;
+mod icon;
 mod info;
 mod prompt;
 mod resource;
+mod template;
 #[cfg(test)]
 mod tests;
 mod tool;
 
+pub use completion::{Completion, CompletionQuery};
+pub use icon::Icon;
+use icon::icons;
 pub use info::ServerInfo;
 pub use prompt::{Prompt, PromptArgument};
 pub use resource::{Resource, ResourceTemplate};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::{named, of_server, opaque};
+use super::{Icon, icons, named, of_server, opaque};
 use crate::protocol::raw::{ObjectWriter, RawJson, array};
 
 opaque!(Prompt, PromptArgument);
@@ -48,6 +48,16 @@ impl Prompt {
         &self.name
     }
 
+    /// A name for people, where the server gives one.
+    pub fn title(&self) -> Option<String> {
+        self.raw.text("title")
+    }
+
+    /// Pictures for it.
+    pub fn icons(&self) -> Vec<Icon> {
+        icons(&self.raw)
+    }
+
     /// What it is for.
     pub fn description(&self) -> Option<String> {
         self.raw.text("description").filter(|text| !text.is_empty())
@@ -75,6 +85,11 @@ impl PromptArgument {
     /// Its name.
     pub fn name(&self) -> String {
         self.raw.text("name").unwrap_or_default()
+    }
+
+    /// A name for people, where the server gives one.
+    pub fn title(&self) -> Option<String> {
+        self.raw.text("title")
     }
 
     /// What it means.

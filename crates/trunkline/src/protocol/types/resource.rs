@@ -3,8 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{named, of_server, opaque};
-use crate::protocol::raw::{ObjectWriter, RawJson};
+use super::{Icon, icons, named, of_server, opaque, template};
+use crate::error::Result;
+use crate::protocol::raw::{IntoArguments, ObjectWriter, RawJson};
 
 opaque!(Resource, ResourceTemplate);
 of_server!(Resource, ResourceTemplate);
@@ -26,7 +27,7 @@ impl Resource {
         Self { raw: out.finish(), uri: uri.as_ref().into(), server: None }
     }
 
-    pub(crate) fn read(raw: RawJson) -> Result<Self, String> {
+    pub(crate) fn read(raw: RawJson) -> std::result::Result<Self, String> {
         let uri = named(&raw, "uri")?;
         Ok(Self { raw, uri: uri.into(), server: None })
     }
@@ -45,6 +46,21 @@ impl Resource {
     /// Its name; empty where the server gives none.
     pub fn name(&self) -> String {
         self.raw.text("name").unwrap_or_default()
+    }
+
+    /// A name for people, where the server gives one.
+    pub fn title(&self) -> Option<String> {
+        self.raw.text("title")
+    }
+
+    /// Pictures for it.
+    pub fn icons(&self) -> Vec<Icon> {
+        icons(&self.raw)
+    }
+
+    /// For whom it is (`audience`), how much it matters (`priority`), when it changed (`lastModified`).
+    pub fn annotations(&self) -> Option<RawJson> {
+        self.raw.field("annotations")
     }
 
     /// What it holds.
@@ -75,7 +91,7 @@ impl ResourceTemplate {
         Self { raw: out.finish(), template: uri_template.as_ref().into(), server: None }
     }
 
-    pub(crate) fn read(raw: RawJson) -> Result<Self, String> {
+    pub(crate) fn read(raw: RawJson) -> std::result::Result<Self, String> {
         let template = named(&raw, "uriTemplate")?;
         Ok(Self { raw, template: template.into(), server: None })
     }
@@ -88,6 +104,21 @@ impl ResourceTemplate {
     /// Its name; empty where the server gives none.
     pub fn name(&self) -> String {
         self.raw.text("name").unwrap_or_default()
+    }
+
+    /// A name for people, where the server gives one.
+    pub fn title(&self) -> Option<String> {
+        self.raw.text("title")
+    }
+
+    /// Pictures for it.
+    pub fn icons(&self) -> Vec<Icon> {
+        icons(&self.raw)
+    }
+
+    /// For whom it is (`audience`), how much it matters (`priority`), when it changed (`lastModified`).
+    pub fn annotations(&self) -> Option<RawJson> {
+        self.raw.field("annotations")
     }
 
     /// What its resources hold.
@@ -103,43 +134,36 @@ impl ResourceTemplate {
     /// Whether `uri` can be an expansion of this template: literal parts match and every `{…}` matches some
     /// text, without a `/` where it is a plain `{name}` between literals.
     pub fn matches(&self, uri: &str) -> bool {
-        template_matches(&self.template, uri)
+        template::matches(&self.template, uri)
     }
-}
 
-/// Keeps all the places in `uri` that the template's beginning can reach, so that no template, however many
-/// variables it has, takes more than one walk over the URI for each of its parts.
-fn template_matches(template: &str, uri: &str) -> bool {
-    let uri = uri.as_bytes();
-    let mut reached = vec![false; uri.len() + 1];
-    reached[0] = true;
-    let mut rest = template;
-    while let Some((literal, after)) = rest.split_once('{') {
-        let Some((variable, after)) = after.split_once('}') else { break };
-        reached = behind_literal(&reached, uri, literal.as_bytes());
-        reached = behind_variable(&reached, uri, variable, after.is_empty());
-        rest = after;
+    /// The names of its variables, each once, in order of appearance.
+    ///
+    /// ```
+    /// use trunkline::ResourceTemplate;
+    ///
+    /// assert_eq!(ResourceTemplate::new("repo://{owner}/{name}{?page}", "repo").variables(), ["owner", "name", "page"]);
+    /// ```
+    pub fn variables(&self) -> Vec<String> {
+        template::variables(&self.template)
     }
-    behind_literal(&reached, uri, rest.as_bytes())[uri.len()]
-}
 
-fn behind_literal(reached: &[bool], uri: &[u8], literal: &[u8]) -> Vec<bool> {
-    let mut behind = vec![false; reached.len()];
-    for (at, _) in reached.iter().enumerate().filter(|(at, here)| **here && uri[*at..].starts_with(literal)) {
-        behind[at + literal.len()] = true;
+    /// The URI with these values in place of the variables (RFC 6570). Values that aren't text appear as JSON, lists joined
+    /// or spread as the template says. Variables of `{?…}`, `{&…}`, `{;…}`, `{#…}`, `{.…}` and `{/…}` may be left out.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use trunkline::ResourceTemplate;
+    ///
+    /// let repo = ResourceTemplate::new("repo://{owner}/{+path}{?page,tags*}", "repo");
+    /// let uri = repo.expand(json!({"owner": "a b", "path": "src/lib.rs", "page": 2, "tags": ["x", "y"]}))?;
+    /// assert_eq!(uri, "repo://a%20b/src/lib.rs?page=2&tags=x&tags=y");
+    /// # Ok::<(), trunkline::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`InvalidArguments`](crate::ErrorKind::InvalidArguments) that names what is missing, or what the template doesn't have.
+    pub fn expand(&self, values: impl IntoArguments) -> Result<String> {
+        template::expand(&self.template, &values.into_arguments()?)
     }
-    behind
-}
-
-fn behind_variable(reached: &[bool], uri: &[u8], variable: &str, last: bool) -> Vec<bool> {
-    let crosses = last || variable.starts_with(['+', '#', '/', '?', '&', ';', '.']);
-    let may_be_empty = variable.starts_with(['?', '&', '#', '/', ';', '.']);
-    let mut behind = vec![false; reached.len()];
-    let mut inside = false;
-    for at in 0..reached.len() {
-        behind[at] = inside || may_be_empty && reached[at];
-        let passable = uri.get(at).is_some_and(|byte| crosses || *byte != b'/');
-        inside = passable && (inside || reached[at]);
-    }
-    behind
 }

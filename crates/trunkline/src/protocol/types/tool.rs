@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-use super::{named, opaque};
+use super::{Icon, icons, named, opaque};
 use crate::protocol::raw::{ObjectWriter, RawJson};
 use crate::protocol::scan;
 
@@ -123,6 +123,11 @@ impl ToolDefinition {
     /// The JSON Schema of `structuredContent`, where the server gives one.
     pub fn output_schema(&self) -> Option<RawJson> {
         self.raw.field("outputSchema")
+    }
+
+    /// Pictures for it.
+    pub fn icons(&self) -> Vec<Icon> {
+        icons(&self.raw)
     }
 
     /// Hints such as `readOnlyHint`. They are the server's word and not to be trusted from a stranger.
