@@ -2,6 +2,7 @@
 
 mod answering;
 mod ask;
+mod asks;
 mod lock;
 mod login;
 mod processes;
@@ -13,6 +14,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use answering::Answering;
 pub(crate) use ask::Ask;
+pub(crate) use asks::{Complete, Info, Ping, Watch};
 pub(crate) use lock::Lock;
 pub(crate) use login::{Auth, AuthCommand, Login, Logout};
 pub(crate) use processes::{Ps, Reap};
@@ -167,6 +169,15 @@ pub(crate) enum Command {
     Read(Read),
     /// Render a prompt
     Prompt(Prompt),
+    /// Print each change of a resource
+    #[command(after_help = asks::WATCH_HELP)]
+    Watch(Watch),
+    /// Show how an argument of a prompt, or a variable of a resource template, may go on
+    Complete(Complete),
+    /// Show what servers say of themselves: name, revision, capabilities, instructions
+    Info(Info),
+    /// See whether servers answer, and how fast
+    Ping(Ping),
     /// Let a model answer a question with the tools of the servers
     Ask(Ask),
     /// Examine servers stage by stage, with a fix for what failed
@@ -267,8 +278,11 @@ pub(crate) struct Call {
 
 #[derive(Debug, Args)]
 pub(crate) struct Read {
-    /// The resource's URI
+    /// The resource's URI; with --arg, a template or SERVER.NAME of one
     pub(crate) uri: String,
+    /// The value of a variable of the template (can be repeated)
+    #[arg(long = "arg", value_name = "KEY=VALUE")]
+    pub(crate) variables: Vec<String>,
     /// The server that has it
     #[arg(long, value_name = "SERVER")]
     pub(crate) from: Option<String>,
@@ -361,6 +375,7 @@ impl Command {
         match self {
             Self::Call(Call { answering, .. })
             | Self::Read(Read { answering, .. })
+            | Self::Watch(Watch { answering, .. })
             | Self::Prompt(Prompt { answering, .. })
             | Self::Ask(Ask { answering, .. }) => Some(answering),
             _ => None,
@@ -374,6 +389,10 @@ impl Command {
             | Self::Call(Call { command, .. })
             | Self::Read(Read { command, .. })
             | Self::Prompt(Prompt { command, .. })
+            | Self::Watch(Watch { command, .. })
+            | Self::Complete(Complete { command, .. })
+            | Self::Info(Info { command, .. })
+            | Self::Ping(Ping { command, .. })
             | Self::Ask(Ask { command, .. })
             | Self::Check(Check { command, .. })
             | Self::Lock(Lock { command, .. })

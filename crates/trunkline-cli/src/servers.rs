@@ -174,6 +174,15 @@ impl Servers {
         })
     }
 
+    /// The servers of these labels, or all.
+    pub(crate) fn named(&self, labels: &[String]) -> Outcome<Vec<&Client>> {
+        self.ensure_any()?;
+        match labels {
+            [] => Ok(self.clients.iter().collect()),
+            labels => labels.iter().map(|label| self.client(label)).collect(),
+        }
+    }
+
     /// The server that a dotted address names, and the rest of it: the longest known label counts.
     pub(crate) fn split<'a>(&self, address: &'a str) -> Option<(&'a str, &'a str)> {
         let config = &self.config;

@@ -4,18 +4,22 @@ pub(crate) mod ask;
 pub(crate) mod auth;
 mod call;
 pub(crate) mod check;
+mod complete;
 pub(crate) mod completions;
 pub(crate) mod config;
+mod info;
 pub(crate) mod list;
 pub(crate) mod lock;
 mod login;
 mod oddities;
+mod ping;
 mod prompt;
 pub(crate) mod ps;
 mod read;
 pub(crate) mod reap;
 mod serve;
 pub(crate) mod trust;
+mod watch;
 
 use crate::args::Command;
 use crate::exit::{Exit, Outcome};
@@ -28,6 +32,10 @@ pub(crate) enum Work {
     Call(call::Call),
     Read(read::Read),
     Prompt(prompt::Prompt),
+    Watch(Box<watch::Watch>),
+    Complete(complete::Complete),
+    Info(info::Info),
+    Ping(ping::Ping),
     Ask(Box<ask::Ask>),
     Check(check::Check),
     Lock(lock::Lock),
@@ -40,7 +48,11 @@ pub(crate) fn prepare(command: Command, strict: bool) -> Outcome<Work> {
     Ok(match command {
         Command::List(args) => Work::List(list::List::new(args, strict)),
         Command::Call(args) => Work::Call(call::Call::new(args)?),
-        Command::Read(args) => Work::Read(read::Read::new(args)),
+        Command::Read(args) => Work::Read(read::Read::new(args)?),
+        Command::Watch(args) => Work::Watch(Box::new(watch::Watch { args })),
+        Command::Complete(args) => Work::Complete(complete::Complete::new(args)?),
+        Command::Info(args) => Work::Info(info::Info { args }),
+        Command::Ping(args) => Work::Ping(ping::Ping { args }),
         Command::Prompt(args) => Work::Prompt(prompt::Prompt::new(args)?),
         Command::Ask(args) => Work::Ask(Box::new(ask::Ask::new(args, strict)?)),
         Command::Check(args) => Work::Check(check::Check::new(args)),
@@ -68,6 +80,10 @@ impl Work {
             Self::Call(call) => call.run(servers, screen).await,
             Self::Read(read) => read.run(servers, screen).await,
             Self::Prompt(prompt) => prompt.run(servers, screen).await,
+            Self::Watch(watch) => watch.run(servers, screen).await,
+            Self::Complete(complete) => complete.run(servers, screen).await,
+            Self::Info(info) => info.run(servers, screen).await,
+            Self::Ping(ping) => ping.run(servers, screen).await,
             Self::Ask(ask) => ask.run(servers, screen).await,
             Self::Check(check) => check.run(servers, screen).await,
             Self::Lock(lock) => lock.run(servers, screen).await,

@@ -76,14 +76,14 @@ impl Prompt {
 }
 
 /// Finds the prompt a person means: `SERVER.NAME`, its exposed name, or its own where that is unique.
-async fn find(servers: &Servers, address: &str) -> Outcome<(Client, trunkline::Prompt)> {
+pub(super) async fn find(servers: &Servers, address: &str) -> Outcome<(Client, trunkline::Prompt)> {
     if let Some((label, name)) = servers.split(address) {
         let client = servers.client(label)?;
-        return Ok((client.clone(), of_server(client, name).await?));
+        return of_server(client, name).await;
     }
     servers.ensure_any()?;
     if let [only] = servers.clients() {
-        return Ok((only.clone(), of_server(only, address).await?));
+        return of_server(only, address).await;
     }
     let listings = servers.all().prompts_by_server(&CallContext::new()).await;
     let (mut found, mut names) = (Vec::new(), Vec::new());
@@ -114,10 +114,10 @@ async fn find(servers: &Servers, address: &str) -> Outcome<(Client, trunkline::P
     }
 }
 
-async fn of_server(client: &Client, name: &str) -> Outcome<trunkline::Prompt> {
+pub(super) async fn of_server(client: &Client, name: &str) -> Outcome<(Client, trunkline::Prompt)> {
     let prompts = client.list_prompts().await?;
     if let Some(prompt) = prompts.iter().find(|prompt| prompt.name() == name) {
-        return Ok(prompt.clone());
+        return Ok((client.clone(), prompt.clone()));
     }
     let message = format!("Server \"{}\" has no prompt named \"{name}\"", client.label());
     let error = Error::new(ErrorKind::NotFound, message).with_context("server", client.label());

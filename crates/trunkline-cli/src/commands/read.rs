@@ -4,7 +4,9 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use trunkline::{CallContext, Connection, ReadResult, ResourceContents};
+use trunkline::{CallContext, Connection, Error, RawJson, ReadResult, ResourceContents, ResourceTemplate};
+
+use super::complete::is_template;
 
 use crate::args;
 use crate::exit::{Exit, Failure, Outcome};
@@ -13,14 +15,19 @@ use crate::render::Screen;
 use crate::render::content::{self, Sink};
 use crate::save;
 use crate::servers::Servers;
+use crate::shape::Shape;
+use crate::suggest;
+use crate::values::Given;
 
 pub(crate) struct Read {
     args: args::Read,
+    variables: Given,
 }
 
 impl Read {
-    pub(crate) fn new(args: args::Read) -> Self {
-        Self { args }
+    pub(crate) fn new(args: args::Read) -> Outcome<Self> {
+        let variables = Given::read(&args.variables, None)?;
+        Ok(Self { args, variables })
     }
 
     pub(crate) async fn run(self, servers: &Servers, screen: &Screen) -> Outcome<Exit> {
@@ -44,8 +51,9 @@ impl Read {
     }
 
     async fn fetch(&self, servers: &Servers) -> Outcome<ReadResult> {
-        let uri = &self.args.uri;
-        if let Some(label) = &self.args.from {
+        let (named, uri) = self.address(servers).await?;
+        let (from, uri) = (named.as_ref().or(self.args.from.as_ref()), &uri);
+        if let Some(label) = from {
             return Ok(servers.client(label)?.read_resource_contents(uri).await?);
         }
         servers.ensure_any()?;
@@ -57,6 +65,35 @@ impl Read {
                 if ambiguous { failure.hint("Say which with --from SERVER") } else { failure }
             })?),
         }
+    }
+
+    /// The URI, and the server where the template was named with its own.
+    async fn address(&self, servers: &Servers) -> Outcome<(Option<String>, String)> {
+        let uri = &self.args.uri;
+        if self.variables.is_empty() {
+            return Ok((None, uri.clone()));
+        }
+        let values = self.variables.typed(&Shape::new(RawJson::parse("{}")?))?;
+        if is_template(uri) {
+            return Ok((None, ResourceTemplate::new(uri, "").expand(values)?));
+        }
+        let (client, name) = match (servers.split(uri), &self.args.from, servers.clients()) {
+            (_, Some(label), _) => (servers.client(label)?, uri.as_str()),
+            (Some((label, name)), None, _) => (servers.client(label)?, name),
+            (None, None, [only]) => (only, uri.as_str()),
+            _ => return Err(Failure::usage(format!("\"{uri}\" is no template, and not SERVER.NAME of one"))),
+        };
+        let templates = client.list_resource_templates().await?;
+        let Some(template) = templates.iter().find(|template| template.name() == name) else {
+            let message = format!("Server \"{}\" has no resource template named \"{name}\"", client.label());
+            let hint = suggest::hint(
+                name,
+                templates.iter().map(ResourceTemplate::name).collect::<Vec<_>>().iter().map(String::as_str),
+            );
+            let error = Error::new(trunkline::ErrorKind::NotFound, message);
+            return Err(error.with_hint(hint.unwrap_or_else(|| "It offers no resource templates".to_owned())).into());
+        };
+        Ok((Some(client.label().to_owned()), template.expand(values)?))
     }
 
     fn shown(&self, contents: &ResourceContents) -> Outcome<String> {

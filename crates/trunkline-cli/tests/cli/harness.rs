@@ -12,14 +12,15 @@ use tempfile::TempDir;
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_trunkline");
 
 /// A server in plain shell. What it does is said by variables: LOG gets every line it reads, PIDFILE its process;
-/// ASK is what it asks during each call, whose result is then the reply; TOOLS, CALL, RESOURCES, READ, PROMPTS (MUTE: never) and GET are what it answers; SLOW makes it keep calls unanswered.
+/// ASK is what it asks during each call, whose result is then the reply; TOOLS, CALL, RESOURCES, READ, PROMPTS (MUTE: never), GET,
+/// TEMPLATES and COMPLETE are what it answers; UPDATES is said once something is subscribed to, and then it ends the first time where DIES names a file; SLOW makes it keep calls unanswered.
 pub(crate) const SERVER: &str = r#"
 [ -n "$PIDFILE" ] && echo $$ > "$PIDFILE"
 [ -n "$NOISE" ] && printf '%s\n' "$NOISE"
 [ -n "$COMPLAINT" ] && printf '%s\n' "$COMPLAINT" >&2
 answer() { printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$1"; }
 caps='"tools":{}'
-[ -n "$RESOURCES" ] && caps="$caps,\"resources\":{}"
+[ -n "$RESOURCES$TEMPLATES" ] && caps="$caps,\"resources\":{}"
 [ -n "$PROMPTS" ] && caps="$caps,\"prompts\":{}"
 while IFS= read -r line; do
   [ -n "$LOG" ] && printf '%s\n' "$line" >> "$LOG"
@@ -36,7 +37,13 @@ while IFS= read -r line; do
       elif [ -z "$SLOW" ]; then answer "$CALL"; fi ;;
     *'"id":"q"'*) id=$call; answer "\"result\":{\"content\":[],\"structuredContent\":{\"reply\":$line}}" ;;
     *'"method":"resources/list"'*) answer "\"result\":{\"resources\":[$RESOURCES]}" ;;
-    *'"method":"resources/templates/list"'*) answer "\"result\":{\"resourceTemplates\":[]}" ;;
+    *'"method":"resources/templates/list"'*) answer "\"result\":{\"resourceTemplates\":[$TEMPLATES]}" ;;
+    *'"method":"resources/subscribe"'*)
+      answer '"result":{}'
+      [ -z "$UPDATES" ] || printf '%s\n' "$UPDATES"
+      [ -z "$DIES" ] || [ -f "$DIES" ] || { : > "$DIES"; exit 3; } ;;
+    *'"method":"completion/complete"'*) answer "$COMPLETE" ;;
+    *'"method":"ping"'*) answer '"result":{}' ;;
     *'"method":"resources/read"'*) answer "$READ" ;;
     *'"method":"prompts/list"'*) [ "$PROMPTS" = MUTE ] || answer "\"result\":{\"prompts\":[$PROMPTS]}" ;;
     *'"method":"prompts/get"'*) answer "$GET" ;;

@@ -3,6 +3,7 @@
 
 mod arguments;
 mod ask;
+mod asks;
 mod call;
 mod caps;
 mod cassette;

@@ -223,8 +223,8 @@ impl MultiServer {
     /// # Errors
     /// [`NotFound`](crate::ErrorKind::NotFound), [`Ambiguous`](crate::ErrorKind::Ambiguous), or what its server failed with.
     pub async fn complete(&self, query: &CompletionQuery) -> Result<Completion> {
-        let params = Some(query.params());
-        self.relay("completion/complete", params, &CallContext::new()).await.map(Completion::from_raw)
+        let (params, cx) = (Some(query.params()), CallContext::new());
+        Box::pin(self.relay("completion/complete", params, &cx)).await.map(Completion::from_raw)
     }
 
     /// Connects to all members at once and waits until each is ready or has failed.

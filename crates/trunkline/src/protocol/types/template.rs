@@ -252,7 +252,7 @@ mod tests {
                 .into();
             let expanded = expand(template, &known.into_arguments().unwrap()).unwrap();
             assert_eq!(expanded, uri, "{template}");
-            if !template.contains([':', ',']) {
+            if !template.contains([':', ',']) && !template.contains("empty") {
                 assert!(matches(template, &expanded), "{template} {expanded}");
             }
         }
