@@ -60,6 +60,11 @@ fn code(state: &State, fields: &Fields, client: &Known, uri: &str) -> Checked<St
     let given = fields.need("state")?;
     ensure(given.len() >= 16, "invalid_request", || format!("state can be guessed: {given}"))?;
     let resource = resource(state, fields)?;
+    let may = |scope: &str| scope.is_empty() || client.scope.split(' ').any(|known| known == scope);
+    let registered = fields.get("scope").unwrap_or_default().split(' ').all(may);
+    ensure(registered || !state.settings().registered_scopes, "invalid_scope", || {
+        format!("{} is registered for {:?}", client.id, client.scope)
+    })?;
     let scope = state.settings().granted.unwrap_or_else(|| fields.get("scope").unwrap_or_default().to_owned());
     let mut memory = state.memory();
     memory.logins += 1;

@@ -15,6 +15,8 @@ pub struct Known {
     /// How it shows who it is: `none`, `client_secret_basic`, `client_secret_post`, `private_key_jwt`.
     pub method: String,
     pub redirect_uris: Vec<String>,
+    /// The scopes that it registered for.
+    pub scope: String,
     /// For `private_key_jwt`: the public key, an uncompressed point.
     pub key: Vec<u8>,
 }

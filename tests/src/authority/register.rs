@@ -34,6 +34,7 @@ pub(crate) fn register(state: &State, request: &HttpRequest) -> Checked<Reply> {
     if !settings.methods.contains(&method.as_str()) {
         return refused("invalid_client_metadata", format!("clients can't show who they are by {method}"));
     }
+    let scope = body["scope"].as_str().unwrap_or_default().to_owned();
     let mut memory = state.memory();
     let id = format!("client-{}", memory.clients.len() + 1);
     let secret = (method != "none").then(|| memory.secret("secret"));
@@ -45,7 +46,7 @@ pub(crate) fn register(state: &State, request: &HttpRequest) -> Checked<Reply> {
         answer["client_secret"] = json!(secret);
         answer["client_secret_expires_at"] = json!(0);
     }
-    memory.clients.insert(id.clone(), Known { id, secret, method, redirect_uris, key: Vec::new() });
+    memory.clients.insert(id.clone(), Known { id, secret, method, redirect_uris, scope, key: Vec::new() });
     Ok(reply(201).header("Cache-Control", "no-store").json(answer))
 }
 

@@ -52,6 +52,8 @@ pub struct Settings {
     pub wants_application_type: bool,
     /// The ways for clients to show who they are.
     pub methods: Vec<&'static str>,
+    /// Scopes that a client didn't register for are refused.
+    pub registered_scopes: bool,
     /// A redirect URI on the loopback interface fits whatever its port (RFC 8252, section 7.3).
     pub any_loopback_port: bool,
     pub iss: Iss,
@@ -90,6 +92,7 @@ impl Default for Settings {
             documents: false,
             wants_application_type: false,
             methods: vec!["none"],
+            registered_scopes: false,
             any_loopback_port: false,
             iss: Iss::Right,
             tells_iss: true,

@@ -264,6 +264,7 @@ fn p69_many_processes_with_one_expired_token_renew_it_once() {
 #[test]
 fn p70_a_scope_that_is_missing_is_told_and_can_be_asked_for() {
     let scene = Scene::new();
+    scene.authority.set(|it| it.registered_scopes = true);
     scene.server.set(|it| it.scope = Some("r".to_owned()));
     scene.server.set(|it| it.scopes.push(("tools/call", "w")));
     assert_eq!(scene.log_in(&["login", "api"]).code, 0);

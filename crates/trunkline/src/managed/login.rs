@@ -62,7 +62,7 @@ impl Logins {
     }
 }
 
-/// What the client says, and in its place what the entry says.
+/// What the client says, and in its place what the entry says; the scopes of both.
 #[cfg(feature = "oauth")]
 fn with_entry(mut oauth: OAuth, auth: &AuthSpec) -> Result<OAuth> {
     if let Some(id) = &auth.client_id {
@@ -75,7 +75,7 @@ fn with_entry(mut oauth: OAuth, auth: &AuthSpec) -> Result<OAuth> {
         oauth = oauth.client_metadata_url(url);
     }
     if !auth.scopes.is_empty() {
-        oauth = oauth.scopes(&auth.scopes);
+        oauth = oauth.more_scopes(&auth.scopes);
     }
     if let Some(key) = &auth.private_key {
         let algorithm = auth.algorithm.as_deref().unwrap_or("ES256");

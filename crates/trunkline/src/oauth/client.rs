@@ -17,11 +17,14 @@ use crate::transport::{Visit, VisitBody};
 
 impl Flow {
     /// The client for a login at this server; `redirect_uri` is where the browser will be sent back to, if there is one.
+    /// Some servers grant only scopes that were registered, so one that registers itself names those that it wants, and
+    /// registers again where it wants others.
     pub(super) async fn client(
         &self,
         authority: &Authority,
         known: Option<&Login>,
         redirect_uri: Option<&str>,
+        scopes: &[String],
         tried: &mut Tried,
     ) -> Result<Registration> {
         if let Some(id) = &self.settings.client_id {
@@ -33,13 +36,17 @@ impl Flow {
         let fits = |client: &&Registration| {
             let alive = client.secret_expires_at.is_none_or(|end| end > now());
             let knows = |uri: &str| client.redirect_uris.iter().any(|known| known == uri);
-            client.dynamic && alive && !client.client_id.is_empty() && redirect_uri.is_none_or(knows)
+            let may = scopes.iter().all(|scope| client.scopes.contains(scope));
+            client.dynamic && alive && may && !client.client_id.is_empty() && redirect_uri.is_none_or(knows)
         };
         if let Some(client) = known.and_then(|login| login.client_at(&authority.issuer)).filter(fits) {
             return Ok(client.clone());
         }
         match (&authority.registration_endpoint, redirect_uri) {
-            (Some(endpoint), Some(uri)) => self.register(authority, endpoint, uri, tried).await,
+            (Some(endpoint), Some(uri)) => {
+                let client = self.register(authority, endpoint, (uri, scopes), tried).await?;
+                Ok(Registration { scopes: scopes.to_vec(), ..client })
+            }
             _ => {
                 let message = format!("The authorization server {} knows no client of this program", authority.issuer);
                 let hint = "It doesn't let clients register themselves: register one there by hand and give its id \
@@ -94,7 +101,7 @@ impl Flow {
         &self,
         authority: &Authority,
         endpoint: &Url,
-        redirect_uri: &str,
+        (redirect_uri, scopes): (&str, &[String]),
         tried: &mut Tried,
     ) -> Result<Registration> {
         let wish = wished(authority.auth_methods.as_deref());
@@ -106,8 +113,8 @@ impl Flow {
             "token_endpoint_auth_method": wish.name(),
             "application_type": application_type(redirect_uri),
         });
-        if !self.settings.scopes.is_empty() {
-            request["scope"] = json!(self.settings.scopes.join(" "));
+        if !scopes.is_empty() {
+            request["scope"] = json!(scopes.join(" "));
         }
         let body = VisitBody::Json(request.to_string());
         let visit = Visit { url: endpoint, body, headers: Vec::new(), reach: self.reach().await };

@@ -47,6 +47,7 @@ struct Found {
     authority: Authority,
     client: Registration,
     redirect_uri: Option<String>,
+    scopes: Vec<String>,
 }
 
 impl Flow {
@@ -110,8 +111,26 @@ impl Flow {
             None => self.own_authority(&mut tried).await?,
         };
         let redirect_uri = self.redirect_uri().await?;
-        let client = self.client(&authority, current, redirect_uri.as_deref(), &mut tried).await?;
-        Ok(Found { protected, authority, client, redirect_uri })
+        let scopes = self.wanted_scopes(need, current, &protected, &authority);
+        let scopes = if redirect_uri.is_some() { with_offline(scopes, &authority) } else { scopes };
+        let client = self.client(&authority, current, redirect_uri.as_deref(), &scopes, &mut tried).await?;
+        Ok(Found { protected, authority, client, redirect_uri, scopes })
+    }
+
+    /// What is asked for: as before at the same authorization server, and what is wanted now.
+    fn wanted_scopes(
+        &self,
+        need: &Need,
+        current: Option<&Login>,
+        protected: &Protected,
+        authority: &Authority,
+    ) -> Vec<String> {
+        let same = current.filter(|login| login.issuer == authority.issuer);
+        let asked = same.map_or(&[][..], |login| &login.requested_scopes);
+        match need.kind {
+            Kind::More => union(asked, &need.scopes()),
+            _ => union(&initial(&self.settings.scopes, &need.wanted, protected), asked),
+        }
     }
 
     /// Which of the server's authorization servers is asked: the one that is known already, else the first.
@@ -123,13 +142,8 @@ impl Flow {
 
     /// Asks for tokens, and makes a login of them.
     async fn obtained(&self, need: &Need, found: Found, current: Option<Login>) -> Result<Login> {
-        let Found { protected, authority, client, redirect_uri } = found;
+        let Found { protected, authority, client, redirect_uri, scopes } = found;
         let same = current.as_ref().filter(|login| login.issuer == authority.issuer);
-        let scopes = initial(&self.settings.scopes, &need.wanted, &protected);
-        let asked = same.map_or(&[][..], |login| &login.requested_scopes);
-        let scopes = if need.kind == Kind::More { union(asked, &need.scopes()) } else { union(&scopes, asked) };
-        let person = redirect_uri.is_some();
-        let scopes = if person { with_offline(scopes, &authority) } else { scopes };
         let bound = protected.dpop || need.wanted.dpop;
         let key = match same.and_then(|login| login.dpop_key.as_ref()) {
             _ if !(bound && authority.dpop) => None,

@@ -180,6 +180,9 @@ pub struct Registration {
     /// Where browsers may be sent back to; empty where that wasn't told here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub redirect_uris: Vec<String>,
+    /// The scopes that it registered itself for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scopes: Vec<String>,
     /// Whether it registered itself (RFC 7591).
     #[serde(default)]
     pub dynamic: bool,
@@ -194,6 +197,7 @@ impl Registration {
             secret_expires_at: None,
             auth: ClientAuth::None,
             redirect_uris: Vec::new(),
+            scopes: Vec::new(),
             dynamic: false,
         }
     }

@@ -72,6 +72,12 @@ impl OAuth {
         self
     }
 
+    /// Asks for these scopes besides.
+    pub(crate) fn more_scopes(mut self, scopes: &[String]) -> Self {
+        self.scopes = super::scopes::union(scopes, &self.scopes);
+        self
+    }
+
     /// What a token is got for; a person's word by default.
     pub fn grant(mut self, grant: Grant) -> Self {
         self.grant = grant;
