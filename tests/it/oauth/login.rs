@@ -1,10 +1,13 @@
 //! A person logs in: from the first refusal to the answer.
 
-use serde_json::json;
-use trunkline::OAuth;
-use trunkline_tests::authority::{Form, Known};
+use std::time::Duration;
 
-use super::{BACK, Stage, echo};
+use serde_json::json;
+use trunkline::{Consent, ConsentRequest, Limits, OAuth, Redirect, Result};
+use trunkline_tests::authority::{Authority, Form, Known, Protected};
+use trunkline_tests::http::HttpScript;
+
+use super::{BACK, Person, Stage, at, echo};
 
 #[tokio::test]
 async fn a_login_needs_no_settings() {
@@ -19,6 +22,36 @@ async fn a_login_needs_no_settings() {
     assert_eq!(stage.person.opened("resource"), [Some(stage.server.url())]);
     assert_eq!(stage.person.asked()[0].issuer(), stage.authority.issuer());
     assert_eq!(stage.person.asked()[0].server(), "fake");
+}
+
+/// Agrees after a while.
+struct Slow(Person, Duration);
+
+impl Consent for Slow {
+    async fn redirect_uri(&self) -> Result<String> {
+        self.0.redirect_uri().await
+    }
+
+    async fn authorize(&self, request: &ConsentRequest) -> Result<Redirect> {
+        tokio::time::sleep(self.1).await;
+        self.0.authorize(request).await
+    }
+}
+
+/// Neither for silent, when it is asked which era it speaks, nor for too slow to start.
+#[tokio::test]
+async fn a_server_is_not_taken_for_slow_while_a_person_logs_in() {
+    let (silent, start) = (Duration::from_millis(300), Duration::from_secs(1));
+    for (modern, script) in [(true, HttpScript::new().modern()), (false, HttpScript::new())] {
+        let authority = Authority::start();
+        let server = Protected::of(&authority, script);
+        let slow = Slow(Person::default(), start + silent);
+        let limits = Limits { probe_wait: silent, ..Limits::default() };
+        let client = at(&server).oauth(OAuth::new().person(slow)).limits(limits).start_timeout(start).build().unwrap();
+        assert_eq!(echo(&client, "x").await.unwrap(), json!("x"));
+        assert_eq!(server.log().rpc("initialize").is_empty(), modern);
+        assert_eq!(server.log().rpc("server/discover").len(), 2, "refused, then answered");
+    }
 }
 
 #[tokio::test]

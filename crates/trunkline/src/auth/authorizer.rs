@@ -8,7 +8,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use url::Url;
 
-use super::{Challenge, SharedTokenSource};
+use super::{Challenge, Pause, SharedTokenSource};
 use crate::error::Result;
 use crate::redact::Secret;
 
@@ -58,6 +58,11 @@ pub(crate) trait Authorizer: Send + Sync {
         refused: Refused<'a>,
         tries: &'a mut Tries,
     ) -> BoxFuture<'a, Result<Option<Pass>>>;
+
+    /// Stands still while somebody logs in, for whoever minds how long a server takes. None where nobody is ever asked.
+    fn pause(&self) -> Option<&Pause> {
+        None
+    }
 
     /// Takes the nonce that the server wants in the next proof.
     fn note_nonce(&self, _url: &Url, _nonce: &str) {}

@@ -8,6 +8,7 @@ mod authorizer;
 mod challenge;
 #[cfg(all(feature = "stdio", feature = "http"))]
 mod command;
+mod pause;
 
 use std::fmt;
 use std::future::Future;
@@ -24,6 +25,8 @@ pub(crate) use authorizer::Authorizer;
 pub(crate) use authorizer::{Pass, Refused, SharedAuthorizer, Target, Tries};
 #[cfg(feature = "http")]
 pub(crate) use challenge::Wanted;
+
+pub(crate) use pause::Pause;
 
 use crate::error::Result;
 use crate::redact::Secret;

@@ -156,10 +156,11 @@ async fn begin(
     let setting = Setting { limits, hub: Arc::clone(hub), handler, redactor: (*redactor).clone(), turn };
     let session =
         Session::start(recipe, setting).map_err(|error| describe(setup, None, redactor, connecting(setup, error)))?;
+    let logins = recipe.pause();
     let outcome = tokio::select! {
-        outcome = tokio::time::timeout(setup.start_timeout, session.begin(&setup.identity, way)) => match outcome {
-            Ok(outcome) => outcome.map_err(|error| connecting(setup, error)),
-            Err(_) => Err(too_slow(setup, &session, recipe, way)),
+        outcome = logins.within(setup.start_timeout, session.begin(&setup.identity, way, &logins)) => match outcome {
+            Some(outcome) => outcome.map_err(|error| connecting(setup, error)),
+            None => Err(too_slow(setup, &session, recipe, way)),
         },
         _ = stopped => Err(closed_meanwhile()),
     };

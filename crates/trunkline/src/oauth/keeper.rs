@@ -15,7 +15,7 @@ use super::login::{Login, LoginKey, TokenType};
 use super::need::{Kind, Need};
 use super::random::now;
 use super::settings::OAuth;
-use crate::auth::{Authorizer, Pass, Refused, Target, Tries, Wanted};
+use crate::auth::{Authorizer, Pass, Pause, Refused, Target, Tries, Wanted};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::transport::{Endpoint, Reach};
@@ -31,6 +31,7 @@ const MOST_TOKENS: usize = 2;
 pub(crate) struct Keeper {
     flow: Arc<Flow>,
     state: Arc<Mutex<State>>,
+    pause: Pause,
 }
 
 #[derive(Default)]
@@ -70,7 +71,7 @@ impl Keeper {
     /// Kind `Config` for a private key that can't be used.
     pub(crate) fn new(label: &str, settings: OAuth, endpoint: &Endpoint, limits: &Arc<Limits>) -> Result<Self> {
         let flow = Arc::new(Flow::new(label, settings, endpoint, limits)?);
-        Ok(Self { flow, state: Arc::default() })
+        Ok(Self { flow, state: Arc::default(), pause: Pause::default() })
     }
 
     pub(crate) fn key(&self) -> &LoginKey {
@@ -149,7 +150,9 @@ impl Keeper {
     fn take_off(&self, state: &mut State, need: Need) -> Flight {
         let (flow, shared, kind) = (self.flow.clone(), self.state.clone(), need.kind);
         let current = state.held.as_ref().map(|held| held.login.clone());
+        let paused = self.pause.begin();
         let task = tokio::spawn(async move {
+            let _paused = paused;
             let outcome = flow.get(&need, current).await.and_then(Held::new);
             let mut state = lock(&shared);
             state.flight = None;
@@ -262,6 +265,10 @@ impl Authorizer for Keeper {
             };
             held.map_or(Ok(None), |held| self.pass_of(&held, target))
         })
+    }
+
+    fn pause(&self) -> Option<&Pause> {
+        Some(&self.pause)
     }
 
     fn note_nonce(&self, url: &Url, nonce: &str) {

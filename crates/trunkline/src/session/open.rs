@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::era::{self, HANDSHAKE_REVISIONS, NEWEST_HANDSHAKE, UNSUPPORTED_VERSION, speaks};
 use crate::protocol::jsonrpc::Params;
 use crate::protocol::{RawJson, ServerInfo};
-use crate::transport::Terms;
+use crate::transport::{Pause, Terms};
 
 /// Who this side says it is.
 #[derive(Debug, Clone)]
@@ -50,8 +50,8 @@ pub(crate) enum Begun {
 }
 
 impl Session {
-    /// Agrees on a revision and learns what the server offers.
-    pub(crate) async fn begin(&self, identity: &Identity, way: Way) -> Result<Begun> {
+    /// Agrees on a revision and learns what the server offers. How long it is silent is counted without the time of logins.
+    pub(crate) async fn begin(&self, identity: &Identity, way: Way, logins: &Pause) -> Result<Begun> {
         match way {
             Way::Handshake(revision) => self.handshake(identity, revision).await.map(|()| Begun::Legacy),
             Way::Modern => match self.discover(&Modern::new(identity, self.desk.handler()), false).await {
@@ -59,7 +59,7 @@ impl Session {
                 Found::Legacy { why, .. } => Err(modern::not_modern(why)),
                 Found::Nothing(error) => Err(error),
             },
-            Way::Probe(patience) => self.probe(identity, patience).await,
+            Way::Probe(patience) => self.probe(identity, patience, logins).await,
         }
     }
 
@@ -87,12 +87,12 @@ impl Session {
     }
 
     /// Asks for the modern era; where that isn't it, goes on with the handshake.
-    async fn probe(&self, identity: &Identity, patience: Duration) -> Result<Begun> {
+    async fn probe(&self, identity: &Identity, patience: Duration, logins: &Pause) -> Result<Begun> {
         let modern = Modern::new(identity, self.desk.handler());
         let mut discovering = pin!(self.discover(&modern, true));
-        match tokio::time::timeout(patience, &mut discovering).await {
-            Ok(found) => self.after(found, identity).await,
-            Err(_) => {
+        match logins.within(patience, &mut discovering).await {
+            Some(found) => self.after(found, identity).await,
+            None => {
                 tracing::debug!("no answer to server/discover yet; trying the handshake beside it");
                 let mut shaking = pin!(self.handshake(identity, NEWEST_HANDSHAKE));
                 tokio::select! {

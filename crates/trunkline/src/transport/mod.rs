@@ -22,6 +22,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+pub(crate) use crate::auth::Pause;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 
@@ -124,6 +125,19 @@ pub(crate) enum Recipe {
     /// The HTTP+SSE of revision 2024-11-05.
     #[cfg(feature = "sse")]
     Sse(Endpoint),
+}
+
+impl Recipe {
+    /// Stands still while somebody logs in to the server.
+    pub(crate) fn pause(&self) -> Pause {
+        match self {
+            #[cfg(feature = "http")]
+            Self::Http(endpoint) => endpoint.pause(),
+            #[cfg(feature = "sse")]
+            Self::Sse(endpoint) => endpoint.pause(),
+            _ => Pause::default(),
+        }
+    }
 }
 
 /// Takes the wire of a session that was accepted.

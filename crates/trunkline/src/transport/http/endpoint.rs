@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use url::{Host, Url};
 
-use crate::auth::SharedAuthorizer;
+use crate::auth::{Pause, SharedAuthorizer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::redact::{Redactor, Secret, mask_url};
 
@@ -56,6 +56,11 @@ impl Endpoint {
     #[cfg(feature = "oauth")]
     pub(crate) fn has_login(&self) -> bool {
         self.headers.contains_key(hyper::header::AUTHORIZATION)
+    }
+
+    /// Stands still while somebody logs in.
+    pub(crate) fn pause(&self) -> Pause {
+        self.authorizer.as_ref().and_then(|authorizer| authorizer.0.pause()).cloned().unwrap_or_default()
     }
 
     /// The URL without secrets, for people.
