@@ -114,6 +114,7 @@ impl Flow {
                 let login = STANDARD.encode(format!("{}:{}", encoded(id), encoded(secret.expose())));
                 self.redactor.learn(&login);
                 headers.push(("authorization", Secret::new(format!("Basic {login}"))));
+                form.append_pair("client_id", id); // the servers of the Python SDK look for it there alone
             }
             (ClientAuth::Post, Some(secret)) => {
                 form.append_pair("client_id", id).append_pair("client_secret", secret.expose());
