@@ -166,6 +166,11 @@ struct Readme;
 #[doc = include_str!("../../../docs/http.md")]
 struct Http;
 
+/// The snippets of docs/auth.md, as tests.
+#[cfg(all(doctest, feature = "oauth"))]
+#[doc = include_str!("../../../docs/auth.md")]
+struct AuthPage;
+
 /// The snippets of docs/lock.md, as tests.
 #[cfg(all(doctest, feature = "macros"))]
 #[doc = include_str!("../../../docs/lock.md")]

@@ -1,6 +1,15 @@
 //! Logging in: the OAuth client against an authorization server that checks all it is sent.
 
+mod answers;
+mod clients;
+mod config;
+mod discovery;
+mod dpop;
+mod grants;
 mod login;
+mod renew;
+mod scopes;
+mod security;
 
 use std::sync::{Arc, Mutex};
 

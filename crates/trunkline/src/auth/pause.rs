@@ -23,6 +23,13 @@ impl Pause {
         Paused(self.clone())
     }
 
+    /// Waits until no login is under way any more; whether one was.
+    pub(crate) async fn over(&self) -> bool {
+        let mut under_way = self.0.subscribe();
+        let was = *under_way.borrow_and_update() > 0;
+        was && under_way.wait_for(|under_way| *under_way == 0).await.is_ok()
+    }
+
     /// What the future comes to, if it takes no longer than `limit` beside the time of logins.
     pub(crate) async fn within<T>(&self, limit: Duration, future: impl Future<Output = T>) -> Option<T> {
         let (mut future, mut left) = (pin!(future), limit);

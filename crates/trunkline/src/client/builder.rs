@@ -194,7 +194,7 @@ impl ClientBuilder {
     /// what is said here.
     ///
     /// ```
-    /// use trunkline::{Client, Loopback, MemoryStore, OAuth};
+    /// use trunkline::{Client, OAuth};
     ///
     /// let oauth = OAuth::new().client_name("My agent").scopes(["files:read"]);
     /// let client = Client::http("https://example.com/mcp").oauth(oauth).build()?;

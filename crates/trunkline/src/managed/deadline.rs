@@ -8,6 +8,7 @@ use tokio::time::Instant;
 
 use super::Setup;
 use super::alarms::Alarms;
+use super::login::Logins;
 use crate::connection::CallContext;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -31,15 +32,27 @@ pub(super) struct Deadlines<'a> {
     cap: Option<Duration>,
     /// Who minds the time; each call itself where there is nobody.
     alarms: Option<&'a Alarms>,
+    /// While somebody logs in, the time stands still.
+    login: Option<&'a Logins>,
 }
 
 impl<'a> Deadlines<'a> {
-    pub(super) fn of(setup: &Setup, alarms: &'a Alarms, cx: &CallContext) -> Self {
+    pub(super) fn of(setup: &'a Setup, alarms: &'a Alarms, cx: &CallContext) -> Self {
         let some = |duration: Duration| (!duration.is_zero()).then_some(duration);
         let timeout = some(cx.timeout().unwrap_or(setup.timeout));
         // an explicit timeout beyond the default cap is meant
         let cap = cx.max_timeout().unwrap_or_else(|| setup.max_timeout.max(cx.timeout().unwrap_or_default()));
-        Self { timeout, cap: some(cap), alarms: Some(alarms) }
+        Self { timeout, cap: some(cap), alarms: Some(alarms), login: Some(&setup.login) }
+    }
+}
+
+impl Deadlines<'_> {
+    /// Waits until a login that is under way is over; whether one was.
+    async fn stood_still(self) -> bool {
+        match self.login {
+            Some(login) => login.over().await,
+            None => false,
+        }
     }
 }
 
@@ -53,7 +66,7 @@ where
     F: Future<Output = Result<T>>,
 {
     let some = |duration: Option<Duration>| duration.filter(|duration| !duration.is_zero());
-    let deadlines = Deadlines { timeout: some(cx.timeout()), cap: some(cx.max_timeout()), alarms: None };
+    let deadlines = Deadlines { timeout: some(cx.timeout()), cap: some(cx.max_timeout()), alarms: None, login: None };
     within(deadlines, what, cx, make).await
 }
 
@@ -87,7 +100,15 @@ where
     let Deadlines { timeout: Some(timeout), cap, .. } = deadlines else {
         return match deadlines.cap {
             None => make(cx.clone()).await,
-            Some(cap) => race(make(cx.clone()), tokio::time::sleep(cap), || too_long(what, cap, None)).await,
+            Some(cap) => {
+                let expired = async {
+                    tokio::time::sleep(cap).await;
+                    while deadlines.stood_still().await {
+                        tokio::time::sleep(cap).await;
+                    }
+                };
+                race(make(cx.clone()), expired, || too_long(what, cap, None)).await
+            }
         };
     };
     let begun = Instant::now();
@@ -118,18 +139,22 @@ async fn race<T>(
 
 /// Ends when the call has no time left; whether it was the hard cap.
 async fn expiry(begun: Instant, timeout: Duration, deadlines: Deadlines<'_>, cx: CallContext) -> bool {
-    let Deadlines { cap, alarms, .. } = deadlines;
+    let mut since = Duration::ZERO;
     loop {
-        let until = cx.last_progress() + timeout;
+        let until = cx.last_progress().max(since) + timeout;
+        let cap = deadlines.cap.map(|cap| since + cap);
         let capped = cap.is_some_and(|cap| cap <= until);
         let at = begun + cap.map_or(until, |cap| cap.min(until));
-        match alarms {
+        match deadlines.alarms {
             Some(alarms) => alarms.at(at).await,
             None => tokio::time::sleep_until(at).await,
         }
         let moved = cx.last_progress() + timeout > until;
         if capped || !moved {
-            return capped;
+            if !deadlines.stood_still().await {
+                return capped;
+            }
+            since = begun.elapsed(); // the time begins anew
         }
     }
 }
@@ -157,7 +182,7 @@ mod tests {
     const TIMEOUT: Duration = Duration::from_millis(1000);
 
     fn bounds(cap: Option<u64>) -> Deadlines<'static> {
-        Deadlines { timeout: Some(TIMEOUT), cap: cap.map(Duration::from_millis), alarms: None }
+        Deadlines { timeout: Some(TIMEOUT), cap: cap.map(Duration::from_millis), alarms: None, login: None }
     }
 
     async fn call(cx: CallContext, progress_every: u64, reports: u32) -> Result<u32> {
@@ -193,9 +218,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn zero_is_no_bound() {
-        let none = Deadlines { timeout: None, cap: None, alarms: None };
+        let none = Deadlines { timeout: None, cap: None, alarms: None, login: None };
         assert_eq!(within(none, What("x", None), &CallContext::new(), |cx| call(cx, 1_000_000, 2)).await.unwrap(), 2);
-        let capped = Deadlines { timeout: None, cap: Some(TIMEOUT), alarms: None };
+        let capped = Deadlines { timeout: None, cap: Some(TIMEOUT), alarms: None, login: None };
         assert!(within(capped, What("x", None), &CallContext::new(), |cx| call(cx, 1_000_000, 2)).await.is_err());
     }
 }

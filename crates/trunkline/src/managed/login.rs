@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 #[cfg(feature = "oauth")]
 use super::{Managed, Planned, Setup, over};
 #[cfg(feature = "oauth")]
-use crate::auth::SharedAuthorizer;
+use crate::auth::{Authorizer as _, SharedAuthorizer};
 #[cfg(feature = "oauth")]
 use crate::config::{AuthGrant, AuthSpec, HttpSpec, TransportSpec};
 #[cfg(feature = "oauth")]
@@ -46,6 +46,14 @@ impl Logins {
             return Ok(None);
         }
         Ok(Some(SharedAuthorizer(self.keeper(spec, endpoint, setup)?)))
+    }
+
+    /// Waits until no login is under way any more; whether one was.
+    pub(super) async fn over(&self) -> bool {
+        match self.keeper.get().and_then(|keeper| keeper.pause()) {
+            Some(pause) => pause.over().await,
+            None => false,
+        }
     }
 
     fn keeper(&self, spec: &HttpSpec, endpoint: &Endpoint, setup: &Setup) -> Result<Arc<Keeper>> {
@@ -138,6 +146,13 @@ mod without {
     /// The login of one server, in a build that can't log in.
     #[derive(Clone, Default)]
     pub(crate) struct Logins;
+
+    impl Logins {
+        #[expect(clippy::unused_async, clippy::unused_self, reason = "its twin waits")]
+        pub(in super::super) async fn over(&self) -> bool {
+            false
+        }
+    }
 
     #[cfg(feature = "http")]
     impl Logins {

@@ -82,7 +82,6 @@ pub(crate) struct Setup {
     /// What an HTTP server of a guessed kind spoke last.
     pub(crate) spoken: Spoken,
     /// How it is logged in to.
-    #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "nothing connects"))]
     pub(crate) login: Logins,
     /// Where to record what is asked of it.
     pub(crate) track: Option<Track>,

@@ -30,6 +30,8 @@ pub(super) struct Authority {
     pub(super) tells_iss: bool,
     /// Whether tokens can be bound to a key for ES256.
     pub(super) dpop: bool,
+    /// It has no metadata: its endpoints are where they were in revision 2025-03-26.
+    pub(super) guessed: bool,
 }
 
 impl Flow {
@@ -62,6 +64,7 @@ impl Flow {
             documents: false,
             tells_iss: false,
             dpop: false,
+            guessed: true,
             issuer: origin,
         })
     }
@@ -119,6 +122,7 @@ fn read(issuer: String, document: &Map<String, Value>) -> Result<Authority> {
         documents: is_true(document, "client_id_metadata_document_supported"),
         tells_iss: is_true(document, "authorization_response_iss_parameter_supported"),
         dpop: lists("dpop_signing_alg_values_supported", "ES256"),
+        guessed: false,
         issuer,
     })
 }

@@ -147,7 +147,7 @@ impl Flow {
 
     fn not_registered(&self, authority: &Authority, status: u16, said: &Map<String, Value>, tried: &Tried) -> Error {
         let issuer = &authority.issuer;
-        if status == 404 {
+        if authority.guessed && status < 500 {
             let error = nowhere(&format!("{issuer} tells nothing of how to log in"), tried);
             return error.with_context("stage", "registration");
         }

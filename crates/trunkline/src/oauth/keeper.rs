@@ -255,6 +255,8 @@ impl Authorizer for Keeper {
             }
             let wanted = Wanted::read(refused.header.unwrap_or_default());
             let held = match refused.status {
+                // who leaves asks nobody to be let in
+                _ if target.method == "DELETE" && !wanted.is("use_dpop_nonce") => None,
                 401 if wanted.is("use_dpop_nonce") && refused.pass.is_some() && tries.nonces < MOST_NONCES => {
                     tries.nonces += 1;
                     self.state().held.clone()
