@@ -24,6 +24,7 @@ impl Pause {
     }
 
     /// Waits until no login is under way any more; whether one was.
+    #[cfg(feature = "oauth")]
     pub(crate) async fn over(&self) -> bool {
         let mut under_way = self.0.subscribe();
         let was = *under_way.borrow_and_update() > 0;
