@@ -17,12 +17,12 @@ pub(crate) struct Found {
 /// Finds a tool.
 pub(crate) async fn tool(servers: &Servers, address: &str, screen: &Screen) -> Outcome<Found> {
     if let Some((label, name)) = servers.split(address) {
-        return of_server(servers.client(label)?, name).await;
+        return of_server(servers, servers.client(label)?, name).await;
     }
     servers.ensure_any()?;
     if let [only] = servers.clients() {
         let exposed = |tool: &ToolProxy| servers.all().exposed_name(only.label(), tool.name()) == address;
-        let tools = only.list_tools().await?;
+        let tools = tools_of(servers, only).await?;
         return match tools.iter().find(|tool| tool.name() == address || exposed(tool)) {
             Some(tool) => Ok(Found { client: only.clone(), tool: tool.clone() }),
             None => Err(refused(only, address).unwrap_or_else(|| unknown(address, only.label(), &tools))),
@@ -34,8 +34,15 @@ pub(crate) async fn tool(servers: &Servers, address: &str, screen: &Screen) -> O
     anywhere(servers, address, screen).await
 }
 
-async fn of_server(client: &Client, name: &str) -> Outcome<Found> {
+/// Its tools, which the completion of a shell knows from now on.
+async fn tools_of(servers: &Servers, client: &Client) -> Outcome<Vec<ToolProxy>> {
     let tools = client.list_tools().await?;
+    servers.keep(client.label(), tools.iter().map(trunkline::Tool::definition));
+    Ok(tools)
+}
+
+async fn of_server(servers: &Servers, client: &Client, name: &str) -> Outcome<Found> {
+    let tools = tools_of(servers, client).await?;
     match tools.iter().find(|tool| tool.name() == name) {
         Some(tool) => Ok(Found { client: client.clone(), tool: tool.clone() }),
         None => Err(refused(client, name).unwrap_or_else(|| unknown(name, client.label(), &tools))),
@@ -84,7 +91,7 @@ async fn anywhere(servers: &Servers, name: &str, screen: &Screen) -> Outcome<Fou
             if !missing.is_empty() {
                 screen.note(&format!("note: not asked for this tool, since not ready: {}", missing.join(", ")));
             }
-            of_server(servers.client(owner)?, name).await
+            of_server(servers, servers.client(owner)?, name).await
         }
         [] => Err(nowhere(name, &names, &missing)),
         several => {

@@ -11,6 +11,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::ArgValueCompleter;
+
+use crate::completing;
 
 pub(crate) use answering::Answering;
 pub(crate) use ask::Ask;
@@ -225,7 +228,7 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct List {
     /// Only these servers
-    #[arg(value_name = "SERVER")]
+    #[arg(value_name = "SERVER", add = ArgValueCompleter::new(completing::servers))]
     pub(crate) servers: Vec<String>,
     /// Show resources
     #[arg(long)]
@@ -256,9 +259,10 @@ pub(crate) struct List {
 #[derive(Debug, Args)]
 pub(crate) struct Call {
     /// SERVER.TOOL, or a tool's name
+    #[arg(add = ArgValueCompleter::new(completing::tools))]
     pub(crate) tool: String,
     /// key=value, key:=JSON, key=@FILE, key:=@FILE, or - for standard input
-    #[arg(value_name = "ARGUMENT", allow_hyphen_values = false)]
+    #[arg(value_name = "ARGUMENT", allow_hyphen_values = false, add = ArgValueCompleter::new(completing::arguments))]
     pub(crate) arguments: Vec<String>,
     /// All arguments as a JSON object; with @FILE, from a file
     #[arg(long, value_name = "JSON|@FILE")]
@@ -284,7 +288,7 @@ pub(crate) struct Read {
     #[arg(long = "arg", value_name = "KEY=VALUE")]
     pub(crate) variables: Vec<String>,
     /// The server that has it
-    #[arg(long, value_name = "SERVER")]
+    #[arg(long, value_name = "SERVER", add = ArgValueCompleter::new(completing::servers))]
     pub(crate) from: Option<String>,
     /// Write it to this file, exactly as it is (a directory: under the resource's name)
     #[arg(short, long, value_name = "FILE")]
@@ -325,7 +329,7 @@ pub(crate) struct Prompt {
 #[derive(Debug, Args)]
 pub(crate) struct Check {
     /// Only these servers
-    #[arg(value_name = "SERVER")]
+    #[arg(value_name = "SERVER", add = ArgValueCompleter::new(completing::servers))]
     pub(crate) servers: Vec<String>,
     /// A server to start, instead of configured ones
     #[arg(last = true, value_name = "COMMAND")]
@@ -335,7 +339,7 @@ pub(crate) struct Check {
 #[derive(Debug, Args)]
 pub(crate) struct Record {
     /// Only these servers
-    #[arg(value_name = "SERVER")]
+    #[arg(value_name = "SERVER", add = ArgValueCompleter::new(completing::servers))]
     pub(crate) servers: Vec<String>,
     /// Record at the end of this file
     #[arg(short, long, value_name = "FILE")]

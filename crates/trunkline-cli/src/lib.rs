@@ -15,7 +15,9 @@ mod address;
 mod answers;
 mod args;
 mod browser;
+mod catalogue;
 mod commands;
+mod completing;
 mod consent;
 mod demo;
 mod exit;
@@ -53,6 +55,9 @@ use servers::Servers;
 
 /// Runs the program with the arguments, streams and environment of this process.
 pub fn main() -> ExitCode {
+    if completing::answered() {
+        return ExitCode::SUCCESS;
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return not_understood(&error),

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use trunkline::{Client, ClientBuilder, Config, Entry, Environment, Limits, MultiServer, OAuth, Redactor, Tape};
+use trunkline::{
+    Client, ClientBuilder, Config, Entry, Environment, Limits, MultiServer, OAuth, Redactor, Tape, ToolDefinition,
+};
 
 use crate::args::{Command, Global};
 use crate::exit::{Failure, Outcome};
@@ -14,7 +16,7 @@ use crate::person::Person;
 use crate::render::{Screen, entry, escape};
 use crate::typed::{entries, started, typed};
 use crate::verbose::Moments;
-use crate::{answers, logins, recording, suggest, trust};
+use crate::{answers, catalogue, logins, recording, suggest, trust};
 
 /// The servers of this call of the program.
 #[derive(Debug)]
@@ -172,6 +174,11 @@ impl Servers {
             Some(hint) => failure.hint(hint),
             None => failure,
         })
+    }
+
+    /// Remembers the tools of a server for the completion of a shell.
+    pub(crate) fn keep<'a>(&self, label: &str, tools: impl Iterator<Item = &'a ToolDefinition>) {
+        catalogue::keep(label, &self.config, &self.environment, tools);
     }
 
     /// The servers of these labels, or all.

@@ -1,8 +1,10 @@
 //! The command lines of `complete`, `watch`, `ping` and `info`.
 
 use clap::Args;
+use clap_complete::ArgValueCompleter;
 
 use super::Answering;
+use crate::completing;
 
 pub(super) const WATCH_HELP: &str = "\
 Each change is a line on standard output. It ends with Ctrl-C, or after --count changes. A server that ends is started again, \
@@ -22,7 +24,7 @@ pub(crate) struct Complete {
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) given: Vec<String>,
     /// The server that has it
-    #[arg(long, value_name = "SERVER")]
+    #[arg(long, value_name = "SERVER", add = ArgValueCompleter::new(completing::servers))]
     pub(crate) from: Option<String>,
     /// A server to start, instead of configured ones
     #[arg(last = true, value_name = "COMMAND")]
@@ -34,7 +36,7 @@ pub(crate) struct Watch {
     /// The resource's URI
     pub(crate) uri: String,
     /// The server that has it
-    #[arg(long, value_name = "SERVER")]
+    #[arg(long, value_name = "SERVER", add = ArgValueCompleter::new(completing::servers))]
     pub(crate) from: Option<String>,
     /// Print the resource at first and after each change
     #[arg(long)]
@@ -52,7 +54,7 @@ pub(crate) struct Watch {
 #[derive(Debug, Args)]
 pub(crate) struct Ping {
     /// Only these servers
-    #[arg(value_name = "SERVER")]
+    #[arg(value_name = "SERVER", add = ArgValueCompleter::new(completing::servers))]
     pub(crate) servers: Vec<String>,
     /// A server to start, instead of configured ones
     #[arg(last = true, value_name = "COMMAND")]
@@ -62,7 +64,7 @@ pub(crate) struct Ping {
 #[derive(Debug, Args)]
 pub(crate) struct Info {
     /// Only these servers
-    #[arg(value_name = "SERVER")]
+    #[arg(value_name = "SERVER", add = ArgValueCompleter::new(completing::servers))]
     pub(crate) servers: Vec<String>,
     /// A server to start, instead of configured ones
     #[arg(last = true, value_name = "COMMAND")]

@@ -88,6 +88,9 @@ impl List {
             if count == 1 { "waiting for 1 server".to_owned() } else { format!("waiting for {count} servers") };
         let spinner = Spinner::start(screen, waiting).telling(servers);
         let offers = gather(&multi, self.kinds()).await;
+        for offer in &offers {
+            offer.tools.iter().for_each(|tools| servers.keep(&offer.server, tools.iter()));
+        }
         drop(spinner);
         if screen.json {
             screen.print_exact(self.machine(&offers, servers).as_bytes())?;

@@ -102,6 +102,6 @@ fn a_command_line_that_makes_no_sense_is_a_usage_error_for_machines_too() {
     assert_eq!(bench.run(&["--version"]).stdout, concat!("trunkline ", env!("CARGO_PKG_VERSION"), "\n"));
     for shell in ["bash", "zsh", "fish"] {
         let script = bench.run(&["completions", shell]);
-        assert!(script.code == 0 && script.stdout.contains("start-timeout"), "{shell}");
+        assert!(script.code == 0 && script.stdout.contains("trunkline"), "{shell}");
     }
 }

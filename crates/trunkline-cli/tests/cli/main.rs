@@ -8,6 +8,7 @@ mod call;
 mod caps;
 mod cassette;
 mod check;
+mod completing;
 mod config;
 mod diagnostics;
 mod ending;
