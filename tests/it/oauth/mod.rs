@@ -39,8 +39,7 @@ impl Person {
     fn opened(&self, parameter: &str) -> Vec<Option<String>> {
         let of = |request: &ConsentRequest| {
             let url = Url::parse(request.url()).unwrap();
-            let found = url.query_pairs().find(|(key, _)| key == parameter).map(|(_, value)| value.into_owned());
-            found
+            url.query_pairs().find(|(key, _)| key == parameter).map(|(_, value)| value.into_owned())
         };
         self.asked().iter().map(of).collect()
     }
