@@ -16,8 +16,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use trunkline::format::{Definitions, Dialect};
 use trunkline::{
-    CallContext, Cassette, Client, ClientBuilder, ErrorKind, Limits, MultiServer, Outcome, Tape, Tool, ToolDefinition,
-    ToolProxy, ToolResult,
+    CallContext, Cassette, Client, ClientBuilder, ErrorKind, Limits, MultiServer, Outcome, Protocol, Tape, Tool,
+    ToolDefinition, ToolProxy, ToolResult,
 };
 use trunkline_tests::*;
 
@@ -33,6 +33,8 @@ struct Server {
     args: Vec<String>,
     env: std::collections::BTreeMap<String, String>,
     revision: String,
+    #[serde(default)]
+    modern: bool,
     tools: Option<usize>,
     resources: Option<usize>,
     templates: Option<usize>,
@@ -41,6 +43,7 @@ struct Server {
     fail: Option<Call>,
     progress: Option<Call>,
     ask: Option<Call>,
+    ask_modern: Option<Call>,
     sample: Option<Call>,
     cancel: Option<Call>,
     watch: Option<Watch>,
@@ -62,7 +65,7 @@ struct Way {
     progress_apart: bool,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 struct Call {
     tool: String,
     arguments: Value,
@@ -145,6 +148,12 @@ fn make_repository(path: &Path) {
 }
 
 impl Server {
+    /// What it is asked to speak, and what it then speaks: its era is found out, and the handshake is insisted on.
+    fn eras(&self) -> [(Protocol, &str); 2] {
+        let found = if self.modern { MODERN } else { &self.revision };
+        [(Protocol::Auto, found), (Protocol::Legacy, &self.revision)]
+    }
+
     fn client(&self) -> Client {
         self.builder().build().unwrap()
     }
@@ -159,21 +168,26 @@ impl Server {
     }
 }
 
-/// Everything one server can do, over one connection.
+/// The revision without a handshake.
+const MODERN: &str = "2026-07-28";
+
+/// Everything one server can do, in the era it is found to speak and in the legacy one.
 async fn exercise(id: &str) {
     let bench = Bench::new();
     let server = bench.server(id);
-    let client = server.client();
-    let info = client.info().await.unwrap_or_else(|error| panic!("{error:?}"));
-    assert_eq!(info.protocol_version().as_deref(), Some(server.revision.as_str()));
-    use_all(server, &client).await;
-    client.disconnect().await;
-    assert!(!client.connected());
-    let forced = client.warnings().iter().any(|warning| warning.contains("SIGTERM"));
-    assert_eq!(forced, !server.exits_on_eof, "{:?}", client.warnings());
-    // the next use starts it again
-    assert_eq!(client.list_tools().await.unwrap().len(), server.tools.unwrap());
-    client.disconnect().await;
+    for (protocol, revision) in server.eras() {
+        let client = server.builder().protocol(protocol).build().unwrap();
+        let info = client.info().await.unwrap_or_else(|error| panic!("{protocol:?}: {error:?}"));
+        assert_eq!(info.protocol_version().as_deref(), Some(revision));
+        use_all(server, &client).await;
+        client.disconnect().await;
+        assert!(!client.connected());
+        let forced = client.warnings().iter().any(|warning| warning.contains("SIGTERM"));
+        assert_eq!(forced, !server.exits_on_eof, "{:?}", client.warnings());
+        // the next use starts it again
+        assert_eq!(client.list_tools().await.unwrap().len(), server.tools.unwrap());
+        client.disconnect().await;
+    }
     drop(bench.dir);
 }
 

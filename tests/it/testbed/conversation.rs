@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use serde_json::json;
 use tokio::sync::Notify;
-use trunkline::{Answer, Cancellation, Client, ClientBuilder, ErrorKind, EventKind, Handlers, Sampled};
+use trunkline::{Answer, Cancellation, Client, ClientBuilder, ErrorKind, EventKind, Handlers, Protocol, Sampled};
 
 use super::over_http::Listening;
-use super::{Bench, Call, Server, Watch};
+use super::{Bench, Call, MODERN, Server, Watch};
 
 /// Fills in every form, and speaks for a model.
 fn handlers() -> Handlers {
@@ -21,22 +21,35 @@ fn handlers() -> Handlers {
     Handlers::new().elicit_forms(fill).sample(|_| async { Ok(Sampled::text("model", "said by a model")) })
 }
 
+/// In the legacy era, and in the modern one where the server and the way know it.
 async fn converse(server: &Server, builder: ClientBuilder) {
-    let client = builder.handler(handlers()).build().unwrap();
-    for call in [&server.ask, &server.sample].into_iter().flatten() {
+    let legacy = builder.clone().protocol(Protocol::Legacy).handler(handlers()).build().unwrap();
+    answer(&legacy, [&server.ask, &server.sample]).await;
+    if let Some(call) = &server.cancel {
+        give_up(&legacy, call).await;
+        answer(&legacy, [&Some(server.call.clone())]).await;
+    }
+    if let Some(watch) = &server.watch {
+        see_a_change(&legacy, watch).await;
+    }
+    legacy.disconnect().await;
+
+    let auto = builder.handler(handlers()).build().unwrap();
+    if server.modern && auto.info().await.unwrap().protocol_version().as_deref() == Some(MODERN) {
+        answer(&auto, [&server.ask_modern]).await;
+        if let Some(call) = &server.cancel {
+            give_up(&auto, call).await;
+            answer(&auto, [&Some(server.call.clone())]).await;
+        }
+    }
+    auto.disconnect().await;
+}
+
+async fn answer<const N: usize>(client: &Client, calls: [&Option<Call>; N]) {
+    for call in calls.into_iter().flatten() {
         let result = client.call(&call.tool, call.arguments.clone()).await.unwrap();
         assert!(!result.is_error() && result.text().contains(&call.text), "{}: {result:?}", call.tool);
     }
-    if let Some(call) = &server.cancel {
-        give_up(&client, call).await;
-        let call = &server.call;
-        let result = client.call(&call.tool, call.arguments.clone()).await.unwrap();
-        assert!(result.text().contains(&call.text), "{result:?}");
-    }
-    if let Some(watch) = &server.watch {
-        see_a_change(&client, watch).await;
-    }
-    client.disconnect().await;
 }
 
 /// Gives a call up once it is under way.
@@ -119,4 +132,21 @@ each! {
     mcp2_over_http = "mcp2" over "http",
     mcp2_over_sse = "mcp2" over "sse",
     ts2 = "ts2",
+}
+
+/// The one server here that speaks 2026-07-28 only: found out, and truthfully refused where the handshake is insisted on.
+#[tokio::test]
+#[ignore = "testbed"]
+async fn a_server_of_the_modern_era_alone() {
+    let bench = Bench::new();
+    let server = bench.server("ts2");
+    let reject = |arg: &String| if arg == "serve" { "reject".to_owned() } else { arg.clone() };
+    let args: Vec<_> = server.args.iter().map(reject).collect();
+    let builder = Client::stdio(&server.command, args).handler(handlers());
+    let client = builder.clone().build().unwrap();
+    answer(&client, [&Some(server.call.clone()), &server.ask_modern]).await;
+    assert_eq!(client.info().await.unwrap().protocol_version().as_deref(), Some(MODERN));
+    client.disconnect().await;
+    let error = builder.protocol(Protocol::Legacy).build().unwrap().connect().await.unwrap_err();
+    assert_eq!((error.kind(), error.code()), (ErrorKind::Protocol, Some(-32022)), "{error:?}");
 }
