@@ -115,6 +115,11 @@ async fn attempt(
         let error = match outcome {
             Ok(Begun::Legacy) => return Ok((session, Era::Legacy)),
             Ok(Begun::Modern) => return Ok((session, Era::Modern)),
+            Ok(Begun::Both) => {
+                session.end().await;
+                way = Way::Modern;
+                continue;
+            }
             Ok(Begun::Ended(error)) => {
                 tracing::debug!(%error, "the server ended on server/discover; it is started again with initialize");
                 session.end().await;

@@ -45,6 +45,8 @@ pub(crate) enum Way {
 pub(crate) enum Begun {
     Legacy,
     Modern,
+    /// It took the question and the handshake, so nobody knows what it holds to: it has to be started anew.
+    Both,
     /// The server ended on the question which it is, so it has to be started anew, with the handshake.
     Ended(Error),
 }
@@ -97,7 +99,10 @@ impl Session {
                 let mut shaking = pin!(self.handshake(identity, NEWEST_HANDSHAKE));
                 tokio::select! {
                     found = &mut discovering => match found {
-                        Found::Modern(info) => self.begin_modern(identity, info).await,
+                        Found::Modern(info) => match shaking.await {
+                            Ok(()) => Ok(Begun::Both),
+                            Err(_) => self.begin_modern(identity, info).await,
+                        },
                         Found::Legacy { .. } => self.shaken(shaking.await),
                         Found::Nothing(error) => Err(error),
                     },

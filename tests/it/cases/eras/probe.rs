@@ -48,6 +48,17 @@ async fn p66_a_server_that_names_its_revisions_gets_the_newest_of_them() {
     assert_eq!(rig.client.info().await.unwrap().protocol_version().as_deref(), Some("2025-03-26"));
 }
 
+/// It took the question and the handshake, and would hold to the one or the other: it is started anew, and told one thing.
+#[tokio::test]
+async fn p66_a_server_of_both_eras_that_starts_slowly_is_told_which_one() {
+    let slow = on_method("server/discover").first_starts(1);
+    let script = |_: &TempDir| Script::new().echo_version().both_eras().on(slow, [sleep(600), default_answer()]);
+    let rig = Rig::over(Over::Stdio, script, |builder| builder.limits(impatient()));
+    assert_eq!(rig.call("echo").await.unwrap(), "ok");
+    assert_eq!(rig.client.info().await.unwrap().protocol_version().as_deref(), Some("2026-07-28"));
+    assert_eq!((rig.starts(), rig.sent("initialize")), (2, 1));
+}
+
 #[tokio::test]
 async fn p66_a_silent_server_costs_a_moment() {
     for over in [Over::Stdio, Over::Http] {
