@@ -6,6 +6,7 @@ mod asks;
 mod lock;
 mod login;
 mod processes;
+mod task;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,6 +22,7 @@ pub(crate) use asks::{Complete, Info, Ping, Watch};
 pub(crate) use lock::Lock;
 pub(crate) use login::{Auth, AuthCommand, Login, Logout};
 pub(crate) use processes::{Ps, Reap};
+pub(crate) use task::Task;
 
 /// Every MCP server behind one client: list, call, read, prompt and check servers from a shell.
 #[derive(Debug, Parser)]
@@ -168,6 +170,9 @@ pub(crate) enum Command {
     /// Call a tool
     #[command(after_help = CALL_HELP)]
     Call(Call),
+    /// Look after a call that goes on at its server: where it stands, its result, its end
+    #[command(after_help = task::TASK_HELP)]
+    Task(Task),
     /// Read a resource
     Read(Read),
     /// Render a prompt
@@ -273,6 +278,9 @@ pub(crate) struct Call {
     /// Print the whole result as the server sent it
     #[arg(long)]
     pub(crate) raw: bool,
+    /// Don't wait for a call that its server goes on with as a task: print the task's id (see `trunkline task`)
+    #[arg(long)]
+    pub(crate) detach: bool,
     #[command(flatten)]
     pub(crate) answering: Answering,
     /// A server to start, instead of configured ones
@@ -381,6 +389,7 @@ impl Command {
             | Self::Read(Read { answering, .. })
             | Self::Watch(Watch { answering, .. })
             | Self::Prompt(Prompt { answering, .. })
+            | Self::Task(Task { answering, .. })
             | Self::Ask(Ask { answering, .. }) => Some(answering),
             _ => None,
         }
@@ -391,6 +400,7 @@ impl Command {
         match self {
             Self::List(List { command, .. })
             | Self::Call(Call { command, .. })
+            | Self::Task(Task { command, .. })
             | Self::Read(Read { command, .. })
             | Self::Prompt(Prompt { command, .. })
             | Self::Watch(Watch { command, .. })

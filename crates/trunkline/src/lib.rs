@@ -86,6 +86,7 @@ pub mod processes;
 mod program;
 mod server;
 mod session;
+mod tasks;
 mod transport;
 
 // values and rules, without state
@@ -104,7 +105,7 @@ mod suggest;
 pub use auth::TokenCommand;
 pub use auth::{Challenge, TokenSource};
 pub use cassette::{Cassette, Recorder, Replay, Tape};
-pub use client::{Call, Client, ClientBuilder, ToolProxy};
+pub use client::{Call, Client, ClientBuilder, TaskHandle, ToolProxy};
 pub use config::{
     Config, Entry, HttpSpec, Loser, Origin, Problem, ServerSpec, StdioSpec, ToolFilter, TransportSpec, TrustStatus,
     TrustStore, Untrusted, parse_duration,

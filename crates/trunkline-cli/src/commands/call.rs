@@ -1,5 +1,7 @@
 //! `trunkline call`: finds the tool, types the arguments by its schema, calls it and shows what comes back.
 
+use std::path::Path;
+
 use trunkline::{Error, ToolResult};
 
 use crate::address::{self, Found};
@@ -43,19 +45,38 @@ impl Call {
         if let Some(sink) = spinner.progress_sink(&escape::line(&address)) {
             call = call.on_progress(sink);
         }
+        if self.args.detach {
+            call = call.detached();
+        }
         let result = call.await?;
         drop(spinner);
-        self.show(&result, &address, screen)
+        if let Some(task) = result.task().filter(|_| !screen.json) {
+            screen.print(&task.id())?;
+            let label = escape::line(client.label());
+            screen.note(&format!("The server goes on with it: trunkline task {label} {} --wait", escape::line(&task.id())));
+            return Ok(Exit::Done);
+        }
+        let shown = Shown { raw: self.args.raw, output: self.args.output.as_deref() };
+        shown.show(&result, &address, screen)
     }
+}
 
-    fn show(&self, result: &ToolResult, address: &str, screen: &Screen) -> Outcome<Exit> {
+/// How a result is shown.
+pub(super) struct Shown<'a> {
+    pub(super) raw: bool,
+    /// The directory for what is no text.
+    pub(super) output: Option<&'a Path>,
+}
+
+impl Shown<'_> {
+    pub(super) fn show(&self, result: &ToolResult, address: &str, screen: &Screen) -> Outcome<Exit> {
         let exit = if result.is_error() { Exit::ToolError } else { Exit::Done };
         if let Some(why) = result.schema_mismatch() {
             let told = format!("warning: the result of {address} doesn't fit its outputSchema: {why}");
             screen.note(&escape::line(&told));
         }
-        let sink = Sink { dir: self.args.output.as_deref(), option: "use -o DIR" };
-        if self.args.raw || screen.json {
+        let sink = Sink { dir: self.output, option: "use -o DIR" };
+        if self.raw || screen.json {
             if sink.dir.is_some() {
                 content::result(result, screen, sink)?; // for the files
             }

@@ -18,6 +18,7 @@ pub(crate) mod ps;
 mod read;
 pub(crate) mod reap;
 mod serve;
+mod task;
 pub(crate) mod trust;
 mod watch;
 
@@ -30,6 +31,7 @@ use crate::servers::Servers;
 pub(crate) enum Work {
     List(list::List),
     Call(call::Call),
+    Task(task::Task),
     Read(read::Read),
     Prompt(prompt::Prompt),
     Watch(Box<watch::Watch>),
@@ -48,6 +50,7 @@ pub(crate) fn prepare(command: Command, strict: bool) -> Outcome<Work> {
     Ok(match command {
         Command::List(args) => Work::List(list::List::new(args, strict)),
         Command::Call(args) => Work::Call(call::Call::new(args)?),
+        Command::Task(args) => Work::Task(task::Task { args }),
         Command::Read(args) => Work::Read(read::Read::new(args)?),
         Command::Watch(args) => Work::Watch(Box::new(watch::Watch { args })),
         Command::Complete(args) => Work::Complete(complete::Complete::new(args)?),
@@ -78,6 +81,7 @@ impl Work {
         match self {
             Self::List(list) => list.run(servers, screen).await,
             Self::Call(call) => call.run(servers, screen).await,
+            Self::Task(task) => task.run(servers, screen).await,
             Self::Read(read) => read.run(servers, screen).await,
             Self::Prompt(prompt) => prompt.run(servers, screen).await,
             Self::Watch(watch) => watch.run(servers, screen).await,

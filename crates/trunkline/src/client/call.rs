@@ -56,6 +56,13 @@ impl Call {
         self.edit(|cx| cx.with_handler(handler))
     }
 
+    /// Doesn't wait for the end of a call that its server goes on with as a task (the tasks extension, SEP-2663): the result then
+    /// has a [`task`](ToolResult::task), to be asked about with [`Client::task`]. A server that answers at once is not
+    /// held up by this. Without it a call is followed to its end, and its task cancelled where nobody waits any more.
+    pub fn detached(self) -> Self {
+        self.edit(CallContext::detached)
+    }
+
     /// Ends the call early when `cancellation` fires.
     pub fn cancellation(self, cancellation: Cancellation) -> Self {
         self.edit(|cx| cx.with_cancellation(cancellation))

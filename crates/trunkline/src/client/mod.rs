@@ -9,6 +9,7 @@ mod configured;
 mod login;
 mod names;
 mod proxy;
+mod task;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -19,6 +20,7 @@ use serde_json::Value;
 pub use builder::ClientBuilder;
 pub use call::Call;
 pub use proxy::ToolProxy;
+pub use task::TaskHandle;
 
 use crate::connection::{CallContext, Connection, Events, SharedConnection};
 use crate::error::Result;

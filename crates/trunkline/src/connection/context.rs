@@ -44,6 +44,7 @@ struct Parts {
     cancellation: Option<Cancellation>,
     party: Option<u64>,
     fresh: bool,
+    detached: bool,
 }
 
 /// When progress came last, for whoever watches the deadline of a call.
@@ -248,6 +249,17 @@ impl CallContext {
     /// Whether the server is to be asked in any case.
     pub fn is_fresh(&self) -> bool {
         self.parts().is_some_and(|parts| parts.fresh)
+    }
+
+    /// Doesn't wait for the end of a call that its server goes on with as a task: the result then names the task.
+    #[must_use]
+    pub fn detached(self) -> Self {
+        self.edit(|parts| parts.detached = true)
+    }
+
+    /// Whether a call that becomes a task is left to its caller.
+    pub fn is_detached(&self) -> bool {
+        self.parts().is_some_and(|parts| parts.detached)
     }
 
     /// For which of several clients the call is made. What a server says during it without naming the call reaches

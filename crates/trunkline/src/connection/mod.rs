@@ -2,11 +2,13 @@
 //! session, a [`StaticServer`](crate::StaticServer), a [`MultiServer`](crate::MultiServer) and a filter all
 //! implement it, so they compose.
 
+mod answers;
 mod context;
 mod event;
 mod handler;
 mod shared;
 
+pub(crate) use answers::answer_all;
 pub(crate) use context::Hold;
 pub use context::{CallContext, Cancellation, LogMessage, Progress};
 pub use event::{Event, EventKind, Events};

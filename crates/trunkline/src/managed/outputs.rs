@@ -44,7 +44,9 @@ impl Outputs {
         limits: &Limits,
         tell: impl Fn(String),
     ) -> Result<ToolResult> {
-        let is_checked = |_: &&Output| !result.is_local() && !result.is_error() && result.schema_mismatch().is_none();
+        let is_checked = |_: &&Output| {
+            !result.is_local() && !result.is_error() && !result.is_unfinished() && result.schema_mismatch().is_none()
+        };
         let Some(output) = self.0.get(tool).filter(is_checked) else { return Ok(result) };
         let checker = output.checker.get_or_init(|| {
             let unusable = |why| {

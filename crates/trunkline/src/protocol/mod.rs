@@ -15,7 +15,8 @@ pub use content::{ContentBlock, PromptMessage, PromptResult, ReadResult, Resourc
 pub use era::{LegacyRevision, Protocol};
 pub use raw::{Arguments, IntoArguments, RawJson};
 pub use result::ToolResult;
-pub(crate) use result::input_required;
+pub(crate) use result::{input_required, result_type};
 pub use types::{
-    Completion, CompletionQuery, Icon, Prompt, PromptArgument, Resource, ResourceTemplate, ServerInfo, ToolDefinition,
+    Completion, CompletionQuery, Icon, Prompt, PromptArgument, Resource, ResourceTemplate, ServerInfo, Task, TaskStatus,
+    ToolDefinition,
 };

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::content::{ContentBlock, list_or_one};
 use super::raw::RawJson;
 use super::scan::{self, Walk};
+use super::types::Task;
 use crate::error::{Error, ErrorKind, Result};
 
 /// What a tool gave back (MCP specification, `CallToolResult`).
@@ -113,6 +114,20 @@ impl ToolResult {
         self.structured().is_some_and(|structured| !structured.is_object())
     }
 
+    /// Whether it is no result yet: it asks for something, or goes on as a task.
+    pub(crate) fn is_unfinished(&self) -> bool {
+        match &self.repr {
+            Repr::Wire(raw) => !matches!(Opened::new(raw).kind, Kind::Complete),
+            Repr::Local(_) => false,
+        }
+    }
+
+    /// The task that the call goes on as, where it does (see [`Call::detached`](crate::Call::detached)).
+    pub fn task(&self) -> Option<Task> {
+        let raw = self.raw();
+        Task::read(raw.clone()).filter(|_| result_type(&raw).as_deref() == Some("task"))
+    }
+
     /// The `_meta` object, where there is one.
     pub fn meta(&self) -> Option<RawJson> {
         self.raw().field("_meta")
@@ -149,8 +164,10 @@ impl ToolResult {
         if opened.is_error {
             return Err(Error::tool(tool, self));
         }
-        if opened.asks {
-            return Err(unanswered(tool, raw));
+        match opened.kind {
+            Kind::Complete => {}
+            Kind::Asks => return Err(unanswered(tool, raw)),
+            Kind::GoesOn => return Err(unfinished(tool, &self)),
         }
         if let Some(texts) = opened.plain_texts() {
             return Ok(text_value(joined(texts)));
@@ -195,17 +212,41 @@ fn unanswered(tool: &str, raw: &RawJson) -> Error {
         .with_may_have_run(true)
 }
 
-/// Whether a result is no result yet, but asks for something (MCP specification 2026-07-28, `InputRequiredResult`).
+/// The error of whoever wants a value of a call that goes on.
+fn unfinished(tool: &str, result: &ToolResult) -> Error {
+    let id = result.task().map(|task| task.id()).unwrap_or_default();
+    let message = format!("Tool \"{tool}\" goes on as the task {id}: there is no result yet");
+    Error::new(ErrorKind::Unsupported, message)
+        .with_hint("Wait for it with Client::task, or call the tool without detaching")
+        .with_may_have_run(true)
+}
+
+/// The type that a result names (MCP specification 2026-07-28, `ResultType`).
+pub(crate) fn result_type(result: &RawJson) -> Option<String> {
+    result.is_object().then(|| result.text("resultType")).flatten()
+}
+
+/// Whether a result is no result yet, but asks for something (`InputRequiredResult`).
 pub(crate) fn input_required(result: &RawJson) -> bool {
-    result.is_object() && result.text("resultType").as_deref() == Some("input_required")
+    result_type(result).as_deref() == Some("input_required")
+}
+
+/// What a result is by its type.
+#[derive(Default)]
+enum Kind {
+    #[default]
+    Complete,
+    /// It is no result yet, but asks for something.
+    Asks,
+    /// The server goes on with the call, as a task.
+    GoesOn,
 }
 
 /// What matters of a result, found in one walk and without taking shares of its bytes.
 #[derive(Default)]
 struct Opened<'a> {
     is_error: bool,
-    /// Whether it is no result yet, but asks for something.
-    asks: bool,
+    kind: Kind,
     content: Content<'a>,
 }
 
@@ -241,7 +282,11 @@ impl<'a> Opened<'a> {
             } else if scan::key_is(key, "isError") {
                 opened.is_error = matches!(walk.value(), b"true" | b"\"true\"");
             } else if scan::key_is(key, "resultType") {
-                opened.asks = walk.value() == b"\"input_required\"";
+                opened.kind = match walk.value() {
+                    b"\"input_required\"" => Kind::Asks,
+                    b"\"task\"" => Kind::GoesOn,
+                    _ => Kind::Complete,
+                };
             } else {
                 walk.value();
             }

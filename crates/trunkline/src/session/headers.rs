@@ -58,6 +58,7 @@ pub(super) fn of(method: &str, params: &Params<'_>, mirrored: &Mirrored) -> Tags
     let named = match method {
         "tools/call" | "prompts/get" => params.text("name"),
         "resources/read" => params.text("uri"),
+        "tasks/get" | "tasks/update" | "tasks/cancel" => params.text("taskId"),
         _ => None,
     };
     let Some(named) = named else { return tags };

@@ -12,6 +12,7 @@ mod oddities;
 mod open;
 mod questions;
 mod rounds;
+mod tasks;
 mod waiting;
 
 use std::fmt;

@@ -16,7 +16,7 @@ use crate::connection::{CallContext, Connection, Handler, SharedHandler};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::era::{self, HEADER_MISMATCH, MISSING_CAPABILITY, MODERN_REVISIONS, UNSUPPORTED_VERSION};
 use crate::protocol::jsonrpc::{Field, Params};
-use crate::protocol::{RawJson, ServerInfo, input_required};
+use crate::protocol::{RawJson, ServerInfo, Task, input_required, result_type};
 use crate::transport::{Tags, Terms};
 
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -33,6 +33,8 @@ pub(super) struct Modern {
     revision: &'static str,
     /// What a request says where its call adds nothing.
     stamp: RawJson,
+    /// Whether calls may go on as tasks.
+    tasks: bool,
     level: Mutex<Option<String>>,
     pub(super) mirrored: Mirrored,
 }
@@ -58,7 +60,31 @@ impl Modern {
         stamp.insert(VERSION.to_owned(), revision.into());
         stamp.insert(CLIENT_INFO.to_owned(), json!({"name": identity.name, "version": identity.version}));
         let stamp = RawJson::from(Value::Object(stamp)).with_member(CLIENT_CAPABILITIES, &capabilities);
-        Self { revision, stamp, level: Mutex::default(), mirrored: Mirrored::default() }
+        Self { revision, stamp, tasks: false, level: Mutex::default(), mirrored: Mirrored::default() }
+    }
+
+    /// With what this side can do of what the server offers beyond the protocol.
+    pub(super) fn of_server(mut self, info: &ServerInfo) -> Self {
+        let extensions = info.capabilities().field("extensions");
+        self.tasks = extensions.is_some_and(|extensions| extensions.field(Task::EXTENSION).is_some());
+        let own = self.stamp.field(CLIENT_CAPABILITIES).unwrap_or_else(RawJson::empty_object);
+        self.stamp = self.stamp.with_member(CLIENT_CAPABILITIES, &self.extended(own));
+        self
+    }
+
+    /// Capabilities, and the extensions that are spoken with this server.
+    fn extended(&self, capabilities: RawJson) -> RawJson {
+        if !self.tasks {
+            return capabilities;
+        }
+        let extensions = capabilities.field("extensions").unwrap_or_else(RawJson::empty_object);
+        let extensions = extensions.with_member(Task::EXTENSION, &RawJson::empty_object());
+        capabilities.with_member("extensions", &extensions)
+    }
+
+    /// Whether a call that becomes a task is followed to its end here: unless whoever makes it does that.
+    pub(super) fn follows(&self, cx: &CallContext) -> bool {
+        self.tasks && cx.client_capabilities().is_none() && !cx.is_detached()
     }
 
     pub(super) fn revision(&self) -> &'static str {
@@ -72,7 +98,7 @@ impl Modern {
     /// What a request says of this side: whoever answers during the call decides what is answered.
     pub(super) fn stamp(&self, cx: &CallContext) -> Cow<'_, RawJson> {
         let forwarded = cx.client_capabilities().cloned();
-        let capabilities = forwarded.or_else(|| cx.handler().map(Handler::capabilities));
+        let capabilities = forwarded.or_else(|| cx.handler().map(|handler| self.extended(handler.capabilities())));
         let kept = || self.level.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let level = cx.log_level().map(str::to_owned).or_else(kept);
         let mut stamp = Cow::Borrowed(&self.stamp);
@@ -260,10 +286,11 @@ fn texts(list: &RawJson) -> Vec<String> {
 
 /// A result of a type that is known here.
 fn checked(method: &str, result: RawJson) -> Result<RawJson> {
-    let kind = result.is_object().then(|| result.text("resultType")).flatten();
+    let kind = result_type(&result);
     match kind.as_deref() {
         None | Some("complete") => Ok(result),
         Some("input_required") if ANSWERABLE.contains(&method) => Ok(result),
+        Some("task") if method == "tools/call" => Ok(result),
         Some(other) => {
             let message = format!("The server answered {method} with a result of an unknown type: {other:?}");
             Err(Error::new(ErrorKind::Protocol, message).with_may_have_run(true))

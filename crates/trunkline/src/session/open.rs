@@ -142,7 +142,7 @@ impl Session {
     }
 
     async fn begin_modern(&self, identity: &Identity, info: ServerInfo) -> Result<Begun> {
-        let modern = Modern::new(identity, self.desk.handler());
+        let modern = Modern::new(identity, self.desk.handler()).of_server(&info);
         self.wire.agree(modern.terms());
         self.desk.agreed(modern.revision());
         let _ = self.info.set(info); // once a session

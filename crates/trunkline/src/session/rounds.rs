@@ -1,21 +1,25 @@
 //! Calls that a server answers with questions (MCP specification 2026-07-28, Multi Round-Trip Requests): the handler of the
 //! call, or of the client, answers them, and the call is made again with the answers.
 
-use std::panic::AssertUnwindSafe;
-
-use futures_util::FutureExt;
-use futures_util::future::try_join_all;
-
-use super::{Session, calls};
-use crate::connection::{CallContext, Handler, SharedHandler};
-use crate::error::{Error, ErrorKind, Result};
+use super::{Session, calls, tasks};
+use crate::connection::{CallContext, answer_all};
+use crate::error::Result;
 use crate::limits;
 use crate::protocol::jsonrpc::{Field, Params};
 use crate::protocol::raw::ObjectWriter;
 use crate::protocol::{RawJson, input_required};
 
-/// Makes a call, and answers what the server asks for it where there is somebody to; else the questions are the result.
+/// Makes a call, answers what the server asks for it where there is somebody to (else the questions are the result), and
+/// follows what it goes on with to the end.
 pub(super) async fn converse(session: &Session, method: &str, params: Params<'_>, cx: &CallContext) -> Result<RawJson> {
+    let result = rounds(session, method, params, cx).await?;
+    match session.modern() {
+        Some(modern) if modern.follows(cx) => tasks::followed(session, result, cx).await,
+        _ => Ok(result),
+    }
+}
+
+async fn rounds(session: &Session, method: &str, params: Params<'_>, cx: &CallContext) -> Result<RawJson> {
     let mut result = calls::request(session, method, params, cx).await?;
     if session.modern().is_none() || !input_required(&result) {
         return Ok(result);
@@ -29,7 +33,7 @@ pub(super) async fn converse(session: &Session, method: &str, params: Params<'_>
             None => return Ok(result),
             Some(handler) => {
                 let _patience = cx.hold();
-                Some(answered(handler, questions).await?)
+                Some(answer_all(handler, &questions).await?)
             }
         };
         let mut again = params.clone();
@@ -64,25 +68,4 @@ fn bare(params: &Params<'_>) -> RawJson {
             .for_each(|(key, value)| out.member(&key, &value)),
     }
     out.finish()
-}
-
-/// The answers to all questions, under their keys.
-async fn answered(handler: &SharedHandler, questions: Vec<(String, RawJson)>) -> Result<RawJson> {
-    let answers = try_join_all(questions.iter().map(async |(_, question)| {
-        let method = question.text("method").unwrap_or_default();
-        let params = question.field("params").unwrap_or_else(RawJson::empty_object);
-        let handled = AssertUnwindSafe(handler.handle(&method, params)).catch_unwind().await;
-        let panicked = || Error::new(ErrorKind::Protocol, "it panicked");
-        handled.unwrap_or_else(|_| Err(panicked())).map_err(|error| unanswered(&method, error))
-    }));
-    let mut out = ObjectWriter::new();
-    for ((key, _), answer) in questions.iter().zip(answers.await?) {
-        out.member(key, &answer);
-    }
-    Ok(out.finish())
-}
-
-fn unanswered(method: &str, error: Error) -> Error {
-    let message = format!("This client failed to answer \"{method}\", which the server asks for: {}", error.message());
-    error.with_message(message).with_may_have_run(true)
 }

@@ -6,6 +6,7 @@ mod icon;
 mod info;
 mod prompt;
 mod resource;
+mod task;
 mod template;
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,7 @@ use icon::icons;
 pub use info::ServerInfo;
 pub use prompt::{Prompt, PromptArgument};
 pub use resource::{Resource, ResourceTemplate};
+pub use task::{Task, TaskStatus};
 pub use tool::ToolDefinition;
 
 use super::raw::RawJson;
