@@ -131,7 +131,7 @@ pub use oauth::{
 pub use protocol::{
     Arguments, Completion, CompletionQuery, ContentBlock, Icon, IntoArguments, LegacyRevision, Prompt, PromptArgument,
     PromptMessage, PromptResult, Protocol, RawJson, ReadResult, Resource, ResourceContents, ResourceTemplate,
-    ServerInfo, ToolDefinition, ToolResult,
+    ServerInfo, Task, TaskStatus, ToolDefinition, ToolResult,
 };
 pub use questions::{
     Answer, Choice, Elicitation, FieldKind, FormField, Root, Roots, Sampled, Sampling, ToolChoice, ToolUse,

@@ -53,7 +53,10 @@ impl Call {
         if let Some(task) = result.task().filter(|_| !screen.json) {
             screen.print(&task.id())?;
             let label = escape::line(client.label());
-            screen.note(&format!("The server goes on with it: trunkline task {label} {} --wait", escape::line(&task.id())));
+            screen.note(&format!(
+                "The server goes on with it: trunkline task {label} {} --wait",
+                escape::line(&task.id())
+            ));
             return Ok(Exit::Done);
         }
         let shown = Shown { raw: self.args.raw, output: self.args.output.as_deref() };

@@ -302,3 +302,53 @@ fn p66_a_second_run_does_not_ask_for_the_era_again() {
     let said = std::fs::read_to_string(&log).unwrap();
     assert_eq!((said.matches("server/discover").count(), said.matches("\"initialize\"").count()), (1, 2), "{said}");
 }
+
+/// A server of the modern era that goes on with its calls as tasks.
+const RENDERER: &str = r#"
+answer() { printf '{"jsonrpc":"2.0","id":%s,"result":{"resultType":"%s",%s}}\n' "$id" "$1" "$2"; }
+offers='"capabilities":{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}'
+while IFS= read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case "$line" in
+    *'"method":"server/discover"'*) answer complete "\"supportedVersions\":[\"2026-07-28\"],$offers" ;;
+    *'"method":"tools/list"'*) answer complete '"tools":[{"name":"render","inputSchema":{"type":"object"}}]' ;;
+    *'"method":"tools/call"'*) answer task '"taskId":"t-1","status":"working","pollIntervalMs":20' ;;
+    *'"method":"tasks/get"'*'"t-1"'*)
+      if [ -e "$1/done" ]; then
+        answer complete '"taskId":"t-1","status":"completed","result":{"content":[{"type":"text","text":"400 pages"}]}'
+      else
+        answer complete '"taskId":"t-1","status":"working","statusMessage":"page 7","pollIntervalMs":20'
+        [ -e "$1/detached" ] || : > "$1/done"
+      fi ;;
+    *'"method":"tasks/get"'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"no such task"}}\n' "$id" ;;
+    *'"method":"tasks/cancel"'*) : > "$1/cancelled"; answer complete '"x":0' ;;
+  esac
+done
+"#;
+
+#[test]
+fn a_task_is_followed_or_left_and_looked_after() {
+    let bench = Bench::new();
+    let state = bench.path("state");
+    std::fs::create_dir(&state).unwrap();
+    let script = bench.write("renderer.sh", RENDERER);
+    let entry = json!({"command": "/bin/sh", "args": [script, state.display().to_string()]});
+    let config = bench.config([("r", entry)]);
+    let run = |args: &[&str]| bench.run(&[args, &["--config", &config]].concat());
+    run(&["call", "-q", "r.render"]).is(0, "400 pages\n", "");
+    std::fs::remove_file(state.join("done")).unwrap();
+    std::fs::write(state.join("detached"), "").unwrap();
+    let left = run(&["call", "r.render", "--detach"]);
+    assert_eq!((left.code, left.stdout.as_str()), (0, "t-1\n"), "{left:?}");
+    assert!(left.stderr.contains("trunkline task r t-1 --wait"), "{left:?}");
+    run(&["task", "-q", "r", "t-1"]).is(0, "working: page 7\n", "");
+    assert_eq!(run(&["task", "r", "t-1", "--json"]).json()["statusMessage"], "page 7");
+    run(&["task", "-q", "r", "t-1", "--cancel"]).is(0, "", "");
+    assert!(state.join("cancelled").exists());
+    std::fs::write(state.join("done"), "").unwrap();
+    run(&["task", "-q", "r", "t-1"]).is(0, "completed (--wait prints the result)\n", "");
+    run(&["task", "-q", "r", "t-1", "--wait"]).is(0, "400 pages\n", "");
+    let unknown = run(&["task", "r", "t-2", "--wait"]);
+    assert_eq!(unknown.code, 6, "{unknown:?}");
+    assert!(unknown.stderr.contains("no such task"), "{unknown:?}");
+}

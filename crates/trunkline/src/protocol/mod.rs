@@ -17,6 +17,6 @@ pub use raw::{Arguments, IntoArguments, RawJson};
 pub use result::ToolResult;
 pub(crate) use result::{input_required, result_type};
 pub use types::{
-    Completion, CompletionQuery, Icon, Prompt, PromptArgument, Resource, ResourceTemplate, ServerInfo, Task, TaskStatus,
-    ToolDefinition,
+    Completion, CompletionQuery, Icon, Prompt, PromptArgument, Resource, ResourceTemplate, ServerInfo, Task,
+    TaskStatus, ToolDefinition,
 };

@@ -6,6 +6,7 @@ mod listening;
 mod probe;
 mod requests;
 mod rounds;
+mod tasks;
 
 use serde_json::{Value, json};
 use trunkline::{Client, ClientBuilder};
