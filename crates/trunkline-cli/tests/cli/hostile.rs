@@ -132,8 +132,8 @@ fn p72_secrets_are_masked_however_much_is_shown() {
     }
     let shown = bench.run(&["call", "s.t", "-vvv", "--config", &config]).stderr;
     assert!(shown.contains("[s] | my token is ***\n"), "{shown}");
-    assert!(shown.contains("--> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\""), "{shown}");
-    assert!(shown.contains("<-- {\"jsonrpc\":\"2.0\",\"id\":3,\"error\":"), "{shown}");
+    assert!(shown.contains("--> {\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\""), "{shown}");
+    assert!(shown.contains("<-- {\"jsonrpc\":\"2.0\",\"id\":2,\"error\":"), "{shown}");
     assert!(shown.contains("error: denied for *** with --token=*** (code -32000)\n"), "{shown}");
 }
 
