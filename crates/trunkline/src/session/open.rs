@@ -98,10 +98,13 @@ impl Session {
                 tracing::debug!("no answer to server/discover yet; trying the handshake beside it");
                 let mut shaking = pin!(self.handshake(identity, NEWEST_HANDSHAKE));
                 tokio::select! {
+                    biased;
                     found = &mut discovering => match found {
-                        Found::Modern(info) => match shaking.await {
-                            Ok(()) => Ok(Begun::Both),
-                            Err(_) => self.begin_modern(identity, info).await,
+                        // over HTTP the one leaves no trace in the other
+                        Found::Modern(info) if self.wire.has_headers() => self.begin_modern(identity, info).await,
+                        Found::Modern(info) => match logins.within(patience, shaking).await {
+                            Some(Ok(())) => Ok(Begun::Both),
+                            Some(Err(_)) | None => self.begin_modern(identity, info).await,
                         },
                         Found::Legacy { .. } => self.shaken(shaking.await),
                         Found::Nothing(error) => Err(error),
