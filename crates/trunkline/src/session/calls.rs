@@ -35,7 +35,7 @@ impl<'a> Outgoing<'a> {
 pub(super) async fn request(session: &Session, method: &str, params: Params<'_>, cx: &CallContext) -> Result<RawJson> {
     match session.modern() {
         None => send(session, Outgoing::plain(method, params), cx).await,
-        Some(modern) => modern.request(session, method, params, cx).await,
+        Some(modern) => Box::pin(modern.request(session, method, params, cx)).await, // so that a call stays small
     }
 }
 

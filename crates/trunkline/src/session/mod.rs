@@ -10,6 +10,7 @@ mod listening;
 mod modern;
 mod oddities;
 mod open;
+mod pages;
 mod questions;
 mod rounds;
 mod tasks;

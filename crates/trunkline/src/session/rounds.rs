@@ -1,31 +1,47 @@
 //! Calls that a server answers with questions (MCP specification 2026-07-28, Multi Round-Trip Requests): the handler of the
 //! call, or of the client, answers them, and the call is made again with the answers.
 
-use super::{Session, calls, tasks};
+use super::{Session, calls, pages, tasks};
 use crate::connection::{CallContext, answer_all};
 use crate::error::Result;
 use crate::limits;
 use crate::protocol::jsonrpc::{Field, Params};
 use crate::protocol::raw::ObjectWriter;
-use crate::protocol::{RawJson, input_required};
+use crate::protocol::{RawJson, input_required, result_type};
 
 /// Makes a call, answers what the server asks for it where there is somebody to (else the questions are the result), and
 /// follows what it goes on with to the end.
 pub(super) async fn converse(session: &Session, method: &str, params: Params<'_>, cx: &CallContext) -> Result<RawJson> {
-    let result = rounds(session, method, params, cx).await?;
-    match session.modern() {
-        Some(modern) if modern.follows(cx) => tasks::followed(session, result, cx).await,
-        _ => Ok(result),
+    let outcome = calls::request(session, method, params, cx).await;
+    match (outcome, session.modern()) {
+        (Err(error), None) if pages::are_needed(&error) => {
+            Box::pin(pages::by_way_of(session, method, params, cx, error)).await
+        }
+        (Ok(result), Some(modern)) if !is_complete(&result) => {
+            let result = Box::pin(rounds(session, method, params, cx, result)).await?;
+            if modern.follows(cx) { Box::pin(tasks::followed(session, result, cx)).await } else { Ok(result) }
+        }
+        (outcome, _) => outcome,
     }
 }
 
-async fn rounds(session: &Session, method: &str, params: Params<'_>, cx: &CallContext) -> Result<RawJson> {
-    let mut result = calls::request(session, method, params, cx).await?;
-    if session.modern().is_none() || !input_required(&result) {
-        return Ok(result);
-    }
-    let params = bare(&params);
+fn is_complete(result: &RawJson) -> bool {
+    !matches!(result_type(result).as_deref(), Some("input_required" | "task"))
+}
+
+/// Answers, round for round, until the server asks no more.
+async fn rounds(
+    session: &Session,
+    method: &str,
+    params: Params<'_>,
+    cx: &CallContext,
+    first: RawJson,
+) -> Result<RawJson> {
+    let (mut result, params) = (first, bare(&params));
     for _ in 0..session.limits.max_rounds {
+        if !input_required(&result) {
+            return Ok(result);
+        }
         let questions: Vec<_> = result.field("inputRequests").iter().flat_map(RawJson::members).collect();
         let handler = cx.handler().or_else(|| session.desk.handler());
         let answers = match handler {
@@ -44,9 +60,9 @@ async fn rounds(session: &Session, method: &str, params: Params<'_>, cx: &CallCo
             again = again.with_member("requestState", &state);
         }
         result = calls::request(session, method, Params::Raw(&again), cx).await?;
-        if !input_required(&result) {
-            return Ok(result);
-        }
+    }
+    if !input_required(&result) {
+        return Ok(result);
     }
     let most = session.limits.max_rounds;
     let message = format!("The server still asks for more after {most} rounds of {method} (max_rounds)");

@@ -1,13 +1,12 @@
 //! What a server asks and tells: every question gets one answer, no message ends the session.
 
-use std::sync::Arc;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use serde_json::{Value, json};
 use trunkline::{Client, Error, ErrorKind, EventKind, Handlers, RawJson};
 use trunkline_tests::*;
 
-use crate::rig::{Rig, everywhere};
+use crate::rig::{Rig, everywhere, ms};
 
 /// The ids are the server's own: they may be those of the client's calls, and go back with their type.
 fn questions() -> Script {
@@ -203,5 +202,52 @@ async fn p28_odd_notifications_do_not_end_the_session() {
         assert_eq!(levels[0], ("info".to_owned(), "starting".to_owned()));
         assert_eq!(levels[1].0, "LOUD");
         assert_eq!((rig.starts(), rig.log.replies().len()), (1, 0));
+    }
+}
+
+fn refused() -> Action {
+    let page =
+        json!({"mode": "url", "elicitationId": "e-1", "url": "https://example.com/connect", "message": "Connect."});
+    respond_error_data(-32042, "This request requires more information.", json!({"elicitations": [page]}))
+}
+
+/// A call that is refused until a person has been to a page: the page is shown once, and the call made again when the server
+/// says that it is done, or some time later.
+#[tokio::test]
+async fn a_call_that_needs_a_page_first_is_made_again_after_it() {
+    for tells in [true, false] {
+        let script = |dir: &TempDir| {
+            let complete = notify_with("notifications/elicitation/complete", json!({"elicitationId": "e-1"}));
+            let told = background([wait_file(dir.join("go")), complete]);
+            let first = if tells { vec![refused(), told] } else { vec![refused()] };
+            Script::new().on(call("echo").nth(1), first)
+        };
+        for rig in Rig::each(script, |builder| builder) {
+            let (shown, go) = (Arc::new(Mutex::new(Vec::new())), rig.dir.join("go"));
+            let seen = shown.clone();
+            let handler =
+                Handlers::new().on("elicitation/create", json!({"elicitation": {"url": {}}}), move |params| {
+                    seen.lock().unwrap().push(params.get("url").and_then(|url| url.as_text()).unwrap());
+                    std::fs::write(&go, "").unwrap();
+                    std::future::ready(Ok(json!({"action": "accept"}).into()))
+                });
+            let result = rig.client.call("echo", ()).handler(handler).timeout(ms(400)).await.unwrap();
+            assert_eq!((result.text().as_str(), rig.sent("tools/call")), ("ok", 2), "{:?}", rig.over);
+            assert_eq!(*shown.lock().unwrap(), ["https://example.com/connect"]);
+        }
+    }
+}
+
+/// Without a handler, or without consent, the refusal is the result.
+#[tokio::test]
+async fn a_page_that_nobody_opens_leaves_the_refusal() {
+    for rig in everywhere(Script::new().on(call("echo"), [refused()])) {
+        let error = rig.client.call("echo", ()).await.unwrap_err();
+        assert_eq!((error.code(), rig.sent("tools/call")), (Some(-32042), 1));
+        assert!(error.hint().unwrap().contains("handler"), "{error:?}");
+        let decline = |_| std::future::ready(Ok(json!({"action": "decline"}).into()));
+        let handler = Handlers::new().on("elicitation/create", json!({"elicitation": {"url": {}}}), decline);
+        let error = rig.client.call("echo", ()).handler(handler).await.unwrap_err();
+        assert_eq!((error.code(), rig.sent("tools/call")), (Some(-32042), 2));
     }
 }
