@@ -145,10 +145,10 @@ mod without {
 
     /// The login of one server, in a build that can't log in.
     #[derive(Clone, Default)]
-    pub(crate) struct Logins;
+    pub(crate) struct Logins {}
 
     impl Logins {
-        #[expect(clippy::unused_async, clippy::unused_self, reason = "its twin waits")]
+        #[expect(clippy::unused_async, reason = "its twin waits")]
         pub(in super::super) async fn over(&self) -> bool {
             false
         }
