@@ -104,3 +104,66 @@ impl Key {
         Some(json!({"kty": "EC", "crv": "P-256", "x": base64(&point[1..33]), "y": base64(&point[33..])}))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+    use ring::signature::{RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKey};
+
+    use super::*;
+
+    /// A key of 2048 bits, made for this test alone: what stands between the first and the last line of its PEM.
+    const RSA: &str = "\
+MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQDJxrsVL/wW1qac\n\
+04krZuwZt3v84F3WkBYzA/ukAF400NwUmpbTheLf6sAkn6nWQ38CI13KfvE78kPr\n\
+FHtHZ8J4PunQbi7JnSC60dFSUbJX+XNhWd0RshBp8YK+hE2whhRoUJ+Jfge/9aCY\n\
+PVHJYNUp0vuEU148/SEmWiQe9CyIjF4TwCcQqoyQ6TZHYsFZ0y8TYl8CKG718dFa\n\
+HWzOcj4CVNQn2w+Vm0CWIJQcS6gCJGa8eh1FBE3zvKU3Qji0XNV19si9drM2Vv7z\n\
+u/pNkrs5/GfTD8X8d4yg2706ndq68V5ey9pIlA/QKpCMhLjwdpCHcbZ7yjjgyYRv\n\
+WYINW86NAgMBAAECggEACqHFWVY0MQrh8BkIXQhZD/jWWGqFH0lr1gfTcl6PmDZa\n\
+Jl7H7EDdhcFzmupr002uq1DsP/+E3A0FraUgYtCRk27zOIeZwQddwmJMZotF+7M5\n\
+9Gr9BlHs4fw3EK1df5vtBtsasO66X0/ExMjUXqlSyhejJ6OR72JCJShyR0xD7XTq\n\
+BPWhj7aWtZw2yT5cDChD0GQIQSt83SZ+P3Bt5KX9eKQ4faGdRUnXRl1GEwr0QO+Y\n\
+PXr+LT/4yzWtGnJLm1q0PSSXkdASu1wz6R6EpxVx8I5TXi8Y2b+eqG/vqc84/uz+\n\
+zlnwbWS01rVWVLHv2jLYaZSLnGpqKQjm/ePLkZZVQQKBgQDuCsnB7btnw8gM8cYW\n\
+VJLflshlNcnAL81rb16G3+LaHNB3UIHzzWm2gPOI75Tso5xUXqULZFsAyGU0IH+M\n\
+eFKzlwUuxamLrhJVAYJISMEpBczsK1g0N0hW/di332NZgn97ZEIvZWpw0uQCGbMt\n\
+B09F9vSpVQKNKPQ4+py+LzoGwQKBgQDY/44R3AiFgvvOW5Zh2ZUL9WAo5RgDS0I5\n\
+xpe7NPoFki1gUWHAlkZwsgm0i5VeW+R77St6kpHVyHgEwLyNiEfqUcnU8qg23T+C\n\
+k4HTQouy7vsrVM1E8Vn0RAWW73wNhlwADNlXBKkrFrCxjFGp2bgaGv2e+V8edhdO\n\
+6ymFeZPmzQKBgQCaBrUCHPfUbqR1a8QHEvZuYryMcL948fVzfP6nOxsokth5O8i6\n\
+nsG2a74pbwzoCf3PweX9dxRDb2e80QJ3PCwXNLMPzqqkTSBjjLRmXV1PVAeDEZDj\n\
+SJowX9TpNUyt0Hj4uKjyziaPloYerc54ZnBvDxrErtMVz9gnPlJJ5XkggQKBgHLT\n\
+L+NFcoDrocE9d6MJlrQAQMUDDSTZEw8thia6zr5Z7ob0KWzWWCnUHAycfAq1R39I\n\
+LeSrYF4muVOShXPDNILKiqmTSe3WP4Ah++XFZdTmXqQ8OG6N5BK8V9TZnuQtP8uL\n\
+AQrp3XZ+iDs7TA87tQ6jT6dqv6mHxaeuCoeloNzVAoGARalFNlcdYeCzltFErWJ6\n\
+Rn+3YDyD5ZK4KQQiDzdL0VwG6EpEeMmh5P9foTnav5UZabcXKtcMqg8UsKaC5vDW\n\
+Dvu8NBFxIy0Nnq6UoH8hTt1BEXTNAfaevo1AC/56Mtt2GfPWV3ZSSW4rKKAhvu6+\n\
+SFZtCiUjeNL8YYP8p4VgCts=";
+
+    fn rsa() -> Secret {
+        Secret::new(format!("-----BEGIN {0}-----\n{RSA}\n-----END {0}-----", "PRIVATE KEY"))
+    }
+
+    #[test]
+    fn rs256_is_signed_as_anybody_can_check() {
+        let key = Key::of_pem(&rsa(), SigningAlgorithm::Rs256).unwrap();
+        let Key::Rs256(pair) = &key else { panic!("{key:?}") };
+        let jwt = key.jwt(json!({"typ": "JWT"}), &json!({"iss": "me"})).unwrap();
+        let (signed, signature) = jwt.expose().rsplit_once('.').unwrap();
+        let public = UnparsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, pair.public().as_ref());
+        public.verify(signed.as_bytes(), &URL_SAFE_NO_PAD.decode(signature).unwrap()).unwrap();
+        let header = URL_SAFE_NO_PAD.decode(signed.split('.').next().unwrap()).unwrap();
+        assert_eq!(serde_json::from_slice::<Value>(&header).unwrap(), json!({"typ": "JWT", "alg": "RS256"}));
+    }
+
+    #[test]
+    fn a_key_of_another_kind_is_told() {
+        for (pem, algorithm) in [(rsa(), SigningAlgorithm::Es256), ("no key".into(), SigningAlgorithm::Rs256)] {
+            let error = Key::of_pem(&pem, algorithm).unwrap_err();
+            assert!(error.message().contains(algorithm.as_str()), "{error}");
+            assert!(error.hint().unwrap().contains("PKCS 8"), "{error:?}");
+        }
+    }
+}

@@ -69,7 +69,8 @@ fn what_a_person_writes_becomes_a_value_of_the_field_s_type() {
     let fields = fields(all_kinds());
     for (name, written, value) in [
         ("name", " Ann ", Some("\" Ann \"")),
-        ("age", "9007199254740993", Some("9007199254740993")),
+        ("age", "42", Some("42")),
+        ("age", "151", None),
         ("age", "old", None),
         ("score", " 1.0 ", Some("1.0")),
         ("ok", "Yes", Some("true")),
@@ -86,7 +87,7 @@ fn what_a_person_writes_becomes_a_value_of_the_field_s_type() {
         ("many", "a, z", None),
         ("named", "the x", Some("[\"x\"]")),
         ("odd", "{\"k\":1}", Some("{\"k\":1}")),
-        ("odd", "text", Some("\"text\"")),
+        ("odd", "text", None),
     ] {
         let field = fields.iter().find(|field| field.name() == name).unwrap();
         let read = field.read(written).ok().map(|value| value.to_string());
