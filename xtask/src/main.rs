@@ -1,9 +1,10 @@
 //! `cargo xtask …`: the chores of this repository. This file reads the command line and owns the exit code;
-//! `plan` says which steps a test run has, `run` carries them out, `fuzz` runs the fuzzers, `testbed` installs servers, `tools` looks
+//! `plan` says which steps a test run has, `run` carries them out, `fuzz` runs the fuzzers, `counts` counts instructions, `testbed` installs servers, `tools` looks
 //! for what a machine must have. Std only, so that it builds in a moment on a fresh machine.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program talks on its standard streams")]
 
+mod counts;
 mod fuzz;
 mod plan;
 mod run;
@@ -27,6 +28,8 @@ Usage: cargo xtask <command>
   chaos [--seconds N] [--seed N]
                             50 servers that fail in every way; SEED=… does the same again
   soak [--calls N]          so many calls over stdio and over HTTP (1000000), in which memory stays flat
+  counts [NAME…] [--update]
+                            count the instructions of the hot paths and compare them with bench/counts/baseline.txt
   bench                     say how to run the benchmark
 ";
 
@@ -55,6 +58,10 @@ fn dispatch(args: &[String]) -> Result<(), String> {
         }
         Some(("conformance", rest)) => run::conformance(&root, rest),
         Some(("chaos" | "soak", _)) => run::chaos_by_hand(&root, args),
+        Some(("counts", rest)) => {
+            println!("{}", counts::run(&root, &counts::Options::parse(rest)?)?);
+            Ok(())
+        }
         Some(("bench", [])) => {
             println!("The benchmark has its own harness: bench/README.md says how to set it up and run it.");
             Ok(())

@@ -121,16 +121,20 @@ async fn p04_a_death_right_after_the_handshake_is_told_with_its_reason() {
 /// A request that the server could no longer read is told apart from one that it may have done.
 #[tokio::test]
 async fn p05_a_call_that_cannot_leave_is_made_on_a_new_connection() {
-    let rig = Rig::with(
-        |dir| {
-            let gone = [mark(dir.join("going"), "x"), exit(0)];
-            Script::new().on(on_method("notifications/initialized").start(1), gone).on(call("echo"), [text("$START")])
-        },
-        |builder| builder,
-    );
-    rig.client.connect().await.unwrap();
-    let pid = rig.pid();
-    offload(move || wait_gone(pid)).await;
-    assert_eq!(rig.call("echo").await.unwrap(), "2");
-    assert_eq!((rig.starts(), rig.sent("tools/call")), (2, 1));
+    for _ in 0..5 {
+        let gone = || Script::new().on(on_method("notifications/initialized").start(1), [exit(0)]);
+        let rig = Rig::with(|_| gone().on(call("echo"), [text("$START")]), |builder| builder);
+        rig.client.connect().await.unwrap();
+        let pid = rig.pid();
+        offload(move || wait_gone(pid)).await;
+        match rig.call("echo").await {
+            // a program that another test starts just now holds the pipe until it is itself: then nobody can tell
+            Err(error) if error.kind() == ErrorKind::Closed && error.may_have_run() => {}
+            answer => {
+                assert_eq!(answer.unwrap(), "2");
+                return assert_eq!((rig.starts(), rig.sent("tools/call")), (2, 1));
+            }
+        }
+    }
+    panic!("five calls in a row were taken by a server that was gone");
 }
