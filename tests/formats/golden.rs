@@ -155,6 +155,11 @@ fn values_types_and_unions_in_the_words_of_the_dialect() {
         (GeminiOpenApi, json!({"enum": ["a", null]}), json!({"enum": ["a"], "type": "string", "nullable": true})),
         (
             GeminiOpenApi,
+            json!({"enum": ["", null]}),
+            json!({"type": "string", "nullable": true, "description": "(one of [\"\",null])"}),
+        ),
+        (
+            GeminiOpenApi,
             json!({"type": ["string", "integer"], "minLength": 2, "minimum": 3, "description": "Either."}),
             json!({"anyOf": [
                 {"type": "string", "minLength": 2, "description": "Either."},

@@ -87,6 +87,10 @@ impl Run<'_> {
         if !args.iter().any(|arg| arg == "--ignored") && std::env::var_os("RUST_TEST_THREADS").is_none() {
             command.env("RUST_TEST_THREADS", at_once().to_string());
         }
+        // a run says the same each time it is made; `cargo test` by hand, and the fuzzers, look further
+        if std::env::var_os("PROPTEST_RNG_SEED").is_none() {
+            command.env("PROPTEST_RNG_SEED", "1");
+        }
         command.stdout(Stdio::piped());
         let mut child = command.spawn().map_err(|error| format!("cannot start `{line}`: {error}"))?;
         let output = child.stdout.take().expect("the standard output is piped");

@@ -98,7 +98,8 @@ impl Pass<'_> {
         if rest.iter().any(|value| value.as_text() == Some("")) {
             rest.retain(|value| value.as_text() != Some(""));
             if rest.is_empty() {
-                self.only_in_words(object, &[Json::text("")]);
+                let all: Vec<_> = [Json::text("")].into_iter().chain(nulls).collect();
+                self.only_in_words(object, &all);
                 return;
             }
             self.tell(&place, "the empty text left out of enum", NOT_TAKEN, Narrower);

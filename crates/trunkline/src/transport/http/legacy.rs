@@ -60,7 +60,7 @@ impl SseWire {
                     Err(error) => error,
                 }
             }))),
-            Kind::Other => core.post(line.into(), None).await.map(|()| None),
+            Kind::Other => Box::pin(core.post(line.into(), None)).await.map(|()| None), // boxed: see `HttpWire::send`
         }
     }
 

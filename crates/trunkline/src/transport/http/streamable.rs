@@ -42,7 +42,8 @@ impl HttpWire {
             Kind::Request { id, .. } => {
                 Ok(Some(Exchange::new(async move { core.request(id, line.into(), tags).await })))
             }
-            Kind::Other => core.notify(line.into()).await.map(|()| None),
+            // boxed: else every call, over a pipe too, would be as large as this, and be moved about
+            Kind::Other => Box::pin(core.notify(line.into())).await.map(|()| None),
         }
     }
 
