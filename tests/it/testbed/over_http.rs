@@ -65,11 +65,11 @@ async fn exercise(id: &str, name: &str) {
     if way.progress_apart {
         server.progress.as_mut().unwrap().apart = true;
     }
-    let listening = Listening::start(&server, &way);
     for (protocol, revision) in server.eras() {
         if way.way == "sse" && revision == MODERN {
             continue; // which knows nothing of HTTP+SSE
         }
+        let listening = Listening::start(&server, &way); // anew: some end with their first client
         let client = listening.client(&way).protocol(protocol).label(id).build().unwrap();
         let info = client.info().await.unwrap_or_else(|error| panic!("{protocol:?}: {error:?}"));
         assert_eq!(info.protocol_version().as_deref(), Some(revision));
