@@ -54,9 +54,17 @@ function addTools(server) {
 function makeServer() {
   const server = new McpServer(
     { name: 'ts2-fixture', version: '1.0.0' },
-    { capabilities: { tools: {}, logging: {} } },
+    { capabilities: { tools: {}, logging: {}, resources: { subscribe: true } } },
   );
   addTools(server);
+  server.registerTool(
+    'touch',
+    { description: 'Announce that the text resource changed.', inputSchema: z.object({}) },
+    async () => {
+      await server.server.sendResourceUpdated({ uri: 'fix://text' });
+      return text('touched');
+    },
+  );
   server.registerResource('text', 'fix://text', { mimeType: 'text/plain' }, async (uri) => ({
     contents: [{ uri: uri.href, text: 'text resource' }],
   }));

@@ -47,6 +47,7 @@ struct Server {
     sample: Option<Call>,
     cancel: Option<Call>,
     watch: Option<Watch>,
+    watch_modern: Option<Watch>,
     read: Option<Read>,
     prompt: Option<Prompt>,
     over_http: Vec<Way>,

@@ -41,6 +41,9 @@ async fn converse(server: &Server, builder: ClientBuilder) {
             give_up(&auto, call).await;
             answer(&auto, [&Some(server.call.clone())]).await;
         }
+        if let Some(watch) = &server.watch_modern {
+            see_a_change(&auto, watch).await;
+        }
     }
     auto.disconnect().await;
 }
@@ -145,6 +148,7 @@ async fn a_server_of_the_modern_era_alone() {
     let builder = Client::stdio(&server.command, args).handler(handlers());
     let client = builder.clone().build().unwrap();
     answer(&client, [&Some(server.call.clone()), &server.ask_modern]).await;
+    see_a_change(&client, server.watch_modern.as_ref().unwrap()).await;
     assert_eq!(client.info().await.unwrap().protocol_version().as_deref(), Some(MODERN));
     client.disconnect().await;
     let error = builder.protocol(Protocol::Legacy).build().unwrap().connect().await.unwrap_err();
