@@ -84,7 +84,7 @@ async fn connect(
     };
     let mut first: Option<Error> = None;
     for recipe in recipes {
-        let (way, remembered) = setup.spoken.way(protocol, &recipe, patience(setup));
+        let (way, remembered) = setup.spoken.way(protocol, &recipe, [patience(setup), setup.start_timeout / 3]);
         let at = Site { setup, hub, turns, redactor: &redactor, remembered };
         match attempt(&at, &recipe, way, &mut stopped).await {
             Ok((session, era)) => {

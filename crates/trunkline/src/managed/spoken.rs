@@ -86,14 +86,17 @@ impl Spoken {
         self.known().sse
     }
 
-    /// How to begin, and whether that is what worked before instead of what was asked for.
-    pub(super) fn way(&self, protocol: Protocol, recipe: &Recipe, patience: Duration) -> (Way, bool) {
+    /// How to begin, and whether that is what worked before instead of what was asked for. A server that was modern is waited
+    /// for longer: it may only be slow to start.
+    pub(super) fn way(&self, protocol: Protocol, recipe: &Recipe, patience: [Duration; 2]) -> (Way, bool) {
+        let [short, long] = patience;
         match protocol {
             _ if is_sse(recipe) => (Way::Handshake(protocol.handshake()), false),
             Protocol::Modern => (Way::Modern, false),
             Protocol::Auto => match self.known().era {
                 Some(Era::Legacy) => (Way::Handshake(protocol.handshake()), true),
-                _ => (Way::Probe(patience), false),
+                Some(Era::Modern) => (Way::Probe(long), false),
+                None => (Way::Probe(short), false),
             },
             Protocol::Legacy | Protocol::Revision(_) => (Way::Handshake(protocol.handshake()), false),
         }

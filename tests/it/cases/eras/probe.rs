@@ -59,6 +59,18 @@ async fn p66_a_server_of_both_eras_that_starts_slowly_is_told_which_one() {
     assert_eq!((rig.starts(), rig.sent("initialize")), (2, 1));
 }
 
+/// A server that was found to be modern isn't tried with a handshake again, however slowly it starts.
+#[tokio::test]
+async fn p66_a_slow_server_that_was_modern_gets_no_handshake_again() {
+    let script = |_: &TempDir| Script::new().both_eras().on("server/discover", [sleep(600), default_answer()]);
+    let rig = Rig::over(Over::Stdio, script, |builder| builder.limits(impatient()));
+    rig.client.connect().await.unwrap();
+    let before = rig.sent("initialize");
+    rig.client.disconnect().await;
+    rig.client.connect().await.unwrap();
+    assert_eq!((rig.sent("initialize"), rig.starts()), (before, 3));
+}
+
 #[tokio::test]
 async fn p66_a_silent_server_costs_a_moment() {
     for over in [Over::Stdio, Over::Http] {
